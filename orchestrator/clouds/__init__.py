@@ -1,0 +1,1 @@
+"""The clouds. One folder each; nothing outside a cloud's folder names it."""
