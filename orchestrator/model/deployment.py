@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Any
 
 from orchestrator.model.offer import Offer
-from orchestrator.model.placement import Placement
 
 __all__ = ["Attempt", "AttemptResult", "Deployment", "DeploymentState", "Event", "valid_name"]
 
@@ -71,8 +70,9 @@ class Event:
 class Deployment:
     """What is known of a deployment. Written before every effect that it describes.
 
-    ``spec`` is the JSON-ready form of everything the launch is rendered from except the offer; ``offer`` is the one
-    being tried or running; ``outputs`` are the root's outputs. ``sandbox`` marks a simulated one.
+    ``spec`` is the JSON-ready form of everything the launch is rendered from except the offer, and never changes;
+    ``offer`` is the one being tried or running; ``outputs`` are the root's outputs. ``sandbox`` marks a simulated one.
+    The placement that it was decided by is kept beside it (``Inventory.placement``), because it can be large.
     """
 
     id: str
@@ -84,7 +84,6 @@ class Deployment:
     expires_at: datetime | None = None
     sandbox: bool = False
     spec: Mapping[str, Any]
-    placement: Placement
     offer: Offer
     attempt: int = 0
     outputs: Mapping[str, Any] = field(default_factory=dict)

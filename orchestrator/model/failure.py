@@ -73,7 +73,7 @@ class FailureRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A classified failure of one attempt; ``reason`` is the provider's own first line, ``hint`` what the user can do."""
+    """A classified failure of one attempt: ``reason`` in the provider's words, ``hint`` for what the user can do."""
 
     kind: FailureKind
     scope: Scope

@@ -19,9 +19,9 @@ __all__ = ["Image", "Launch", "ProviderPin", "Stack"]
 class Image:
     """A machine image and what the bootstrap may rely on in it.
 
-    ``reference`` is what the cloud's module takes as ``image``. ``python`` is an interpreter with a working torch in the
-    image (``""``: none, the bootstrap builds one). ``driver`` is ``nvidia``, ``rocm`` or ``none``. ``scratch`` is where
-    the image has mounted the local disks already (``""``: the bootstrap makes a RAID 0 of them).
+    ``reference`` is what the cloud's module takes as ``image``. ``python`` is an interpreter with a working torch in
+    the image (``""``: none, the bootstrap builds one). ``driver`` is ``nvidia``, ``rocm`` or ``none``. ``scratch`` is
+    where the image has mounted the local disks already (``""``: the bootstrap makes a RAID 0 of them).
     """
 
     reference: str
@@ -45,8 +45,9 @@ class Launch:
     """One attempt at one offer: what is rendered. Every value may be hostile text; none enters HCL.
 
     ``ttl`` counts from the machine's first boot. ``expires_at`` is an ISO time for the tag, ``""`` when not known
-    (``gpuorch render``), so that the same launch always renders to the same bytes. ``ssh_allowed_cidrs`` is empty unless
-    ``access`` is SSH. ``subnet`` ``""`` means an own network. ``checkpoint_uri`` is ``""`` or an object store prefix.
+    (``gpuorch render``), so that the same launch always renders to the same bytes. ``ssh_allowed_cidrs`` is empty
+    unless ``access`` is SSH. ``subnet`` ``""`` means an own network. ``checkpoint_uri`` is ``""`` or a prefix in an
+    object store.
     """
 
     deployment_id: str

@@ -12,7 +12,7 @@ __all__ = ["Placement", "PriceBookId"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceBookId:
-    """Which book a decision was taken on: its revision, and the oldest and newest observation among the fitting offers."""
+    """Which book a decision was taken on: its revision, and the oldest and newest observation of the fitting offers."""
 
     revision: str
     oldest: datetime | None
