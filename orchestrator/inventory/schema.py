@@ -14,14 +14,15 @@ VERSION = 1
 _TABLES = """
 CREATE TABLE deployments (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL, state TEXT NOT NULL, sandbox INTEGER NOT NULL,
-    created_at TEXT NOT NULL, updated_at TEXT NOT NULL, expires_at TEXT, spec TEXT NOT NULL, offer TEXT NOT NULL, attempt INTEGER NOT NULL,
-    outputs TEXT NOT NULL, ready_source TEXT NOT NULL, problem TEXT NOT NULL
+    created_at TEXT NOT NULL, updated_at TEXT NOT NULL, expires_at TEXT, spec TEXT NOT NULL,
+    offer TEXT NOT NULL, attempt INTEGER NOT NULL, outputs TEXT NOT NULL, ready_source TEXT NOT NULL, problem TEXT NOT NULL
 );
 CREATE UNIQUE INDEX living_name ON deployments (name) WHERE state NOT IN ('gone', 'failed');
 CREATE TABLE placements (deployment_id TEXT PRIMARY KEY, placement TEXT NOT NULL);
 CREATE TABLE attempts (
     deployment_id TEXT NOT NULL, number INTEGER NOT NULL, offer TEXT NOT NULL, result TEXT NOT NULL,
-    kind TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (deployment_id, number)
+    kind TEXT NOT NULL, reason TEXT NOT NULL, applied INTEGER NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (deployment_id, number)
 );
 CREATE TABLE events (deployment_id TEXT NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL);
 CREATE INDEX events_of ON events (deployment_id);

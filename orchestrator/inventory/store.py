@@ -120,10 +120,10 @@ class Inventory:
             self._put_attempts(database, deployment.id, [attempt])
         return deployment
 
-    def end_attempts(
+    def record_attempts(
         self, deployment: Deployment, attempts: Iterable[Attempt], cool_down: CoolDown | None = None
     ) -> None:
-        """Results of attempts, and the failure to remember, together."""
+        """How attempts stand, and the failure to remember, together."""
         with self._transaction() as database:
             self._put_attempts(database, deployment.id, attempts)
             if cool_down is not None:
@@ -131,7 +131,7 @@ class Inventory:
 
     def attempts(self, deployment_id: str) -> list[Attempt]:
         rows = self._query(
-            "SELECT number, offer, result, kind, reason, at FROM attempts WHERE deployment_id = ? ORDER BY number",
+            "SELECT number, offer, result, kind, reason, applied, at FROM attempts WHERE deployment_id = ? ORDER BY number",
             (deployment_id,),
         )
         return [
@@ -141,9 +141,10 @@ class Inventory:
                 result=AttemptResult(result),
                 kind=kind,
                 reason=reason,
+                applied=bool(applied),
                 at=time_from_iso(at),
             )
-            for number, offer, result, kind, reason, at in rows
+            for number, offer, result, kind, reason, applied, at in rows
         ]
 
     def cool_downs(self, now: datetime, *, sandbox: bool) -> tuple[CoolDown, ...]:
@@ -227,8 +228,8 @@ class Inventory:
 
     def _put_attempts(self, database: sqlite3.Connection, deployment_id: str, attempts: Iterable[Attempt]) -> None:
         database.executemany(
-            "INSERT OR REPLACE INTO attempts (deployment_id, number, offer, result, kind, reason, at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO attempts (deployment_id, number, offer, result, kind, reason, applied, at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     deployment_id,
@@ -237,6 +238,7 @@ class Inventory:
                     attempt.result,
                     attempt.kind,
                     attempt.reason,
+                    attempt.applied,
                     iso(attempt.at),
                 )
                 for attempt in attempts

@@ -47,13 +47,17 @@ class AttemptResult(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One candidate that was tried. ``kind`` is a :class:`~orchestrator.model.failure.FailureKind` where it failed."""
+    """One candidate that was tried. ``kind`` is a :class:`~orchestrator.model.failure.FailureKind` where it failed.
+
+    ``applied`` is set before terraform is first asked to change anything: until then nothing of it can exist.
+    """
 
     number: int
     offer: Offer
     result: AttemptResult
     kind: str = ""
     reason: str = ""
+    applied: bool = False
     at: datetime
 
 

@@ -21,7 +21,10 @@ class Image:
 
     ``reference`` is what the cloud's module takes as ``image``. ``python`` is an interpreter with a working torch in
     the image (``""``: none, the bootstrap builds one). ``driver`` is ``nvidia``, ``rocm`` or ``none``. ``scratch`` is
-    where the image has mounted the local disks already (``""``: the bootstrap makes a RAID 0 of them).
+    where the image has mounted the local disks already (``""``: the bootstrap makes a RAID 0 of them). ``local_disks``
+    are globs over ``/dev/disk/by-id`` that only disks local to the machine match (none: no disk is touched).
+    ``upload_command`` copies the status to the object store, with ``{file}`` and ``{uri}`` in its words, e.g.
+    ``("cp-tool", "put", "{file}", "{uri}")`` (none: no marker is written).
     """
 
     reference: str
@@ -29,6 +32,8 @@ class Image:
     python: str = ""
     driver: str = "nvidia"
     scratch: str = ""
+    local_disks: tuple[str, ...] = ()
+    upload_command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

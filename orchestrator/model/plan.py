@@ -21,15 +21,19 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanReport:
-    """A saved plan: its file (relative to the root), what it will do, and warnings."""
+    """A saved plan: its file (relative to the root), what it will do, and warnings.
+
+    ``outputs_change`` is set when applying it changes outputs of the root and no resource.
+    """
 
     file: str
     changes: tuple[Change, ...]
+    outputs_change: bool = False
     warnings: tuple[Diagnostic, ...] = ()
 
     @property
     def has_changes(self) -> bool:
-        return bool(self.changes)
+        return bool(self.changes) or self.outputs_change
 
     def count(self, action: str) -> int:
         return sum(change.action == action for change in self.changes)

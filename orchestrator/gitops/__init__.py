@@ -1,0 +1,1 @@
+"""Desired state in files."""

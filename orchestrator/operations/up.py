@@ -1,0 +1,139 @@
+"""`gpuorch up`: decide, write down, provision, wait."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from orchestrator.errors import Refused, UsageError
+from orchestrator.model.demand import Access, Demand
+from orchestrator.model.deployment import Deployment, DeploymentState, valid_name
+from orchestrator.model.placement import Placement
+from orchestrator.operations.decide import view
+from orchestrator.operations.locks import deployment_lock
+from orchestrator.operations.order import Order, caller, launch_for, specification
+from orchestrator.operations.places import current_place
+from orchestrator.operations.provision import provision
+from orchestrator.operations.ready import wait_until_ready
+from orchestrator.operations.world import World
+
+__all__ = ["HOURS_PER_MONTH", "Proposal", "bring_up", "propose", "resume", "with_caller"]
+
+# The month of cloud price lists: 365 days × 24 hours / 12.
+HOURS_PER_MONTH = Decimal(730)
+
+_NAME_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A decision before anything is done: shown, confirmed, and then brought up as it stands."""
+
+    name: str
+    demand: Demand
+    placement: Placement
+    spec: dict[str, Any]
+    sandbox: bool
+
+    @property
+    def price_per_month(self) -> Decimal | None:
+        price = self.placement.chosen.price_per_hour
+        return None if price is None else price * HOURS_PER_MONTH
+
+
+def propose(
+    world: World, order: Order, *, ignore_failures: bool = False, max_price_age: timedelta | None = None
+) -> Proposal:
+    """Decide what ``order`` would give. Changes nothing and asks no network.
+
+    Raises :class:`NoOffer`, and :class:`UsageError` or :class:`Refused` for what the chosen cloud cannot do.
+    """
+    if order.name is not None and not valid_name(order.name):
+        raise UsageError(
+            f"--name {order.name!r} is not usable",
+            hint="use 2 to 40 lower-case letters, digits and dashes, beginning with a letter",
+        )
+    seen = view(
+        world, order.request, sandbox=order.sandbox, ignore_failures=ignore_failures, max_price_age=max_price_age
+    )
+    placement = seen.placement()
+    label = seen.demand.gpu.label
+    spec = specification(world, order, label)
+    name = order.name or _free_name(world, label)
+    _check(world, placement, spec, name)
+    return Proposal(name=name, demand=seen.demand, placement=placement, spec=spec, sandbox=order.sandbox)
+
+
+def bring_up(world: World, proposal: Proposal, *, wait: timedelta | None) -> Deployment:
+    """Make the proposal real: the record first, then the machine, then (``wait``) its readiness."""
+    proposal = with_caller(world, proposal)
+    now = world.clock.now()
+    ttl = proposal.spec["ttl_seconds"]
+    deployment = Deployment(
+        # Begins with a letter and has no dash, so that every cloud takes it in a name.
+        id=f"g{secrets.token_hex(6)}",
+        name=proposal.name,
+        owner=proposal.spec["owner"],
+        state=DeploymentState.PLANNED,
+        created_at=now,
+        updated_at=now,
+        expires_at=now + timedelta(seconds=ttl) if ttl else None,
+        sandbox=proposal.sandbox,
+        spec=proposal.spec,
+        offer=proposal.placement.chosen,
+    )
+    world.inventory.create(deployment, proposal.placement)
+    return resume(world, deployment, wait=wait)
+
+
+def with_caller(world: World, proposal: Proposal) -> Proposal:
+    """The proposal with the caller's own address allowed, where SSH was asked for and nobody named one."""
+    if proposal.spec["access"] != Access.SSH or proposal.spec["ssh_allowed_cidrs"]:
+        return proposal
+    cidrs = caller(world.cloud(proposal.placement.chosen.cloud), sandbox=proposal.sandbox)
+    return replace(proposal, spec={**proposal.spec, "ssh_allowed_cidrs": cidrs})
+
+
+def resume(world: World, deployment: Deployment, *, wait: timedelta | None) -> Deployment:
+    """Go on with a deployment from where its record stands, as often as it takes.
+
+    What was interrupted is repaired first. A machine that is ready already is returned as it is.
+    """
+    if deployment.state in (DeploymentState.PLANNED, DeploymentState.CREATING):
+        with deployment_lock(world, deployment) as descriptor:
+            deployment = world.inventory.get(deployment.id) or deployment
+            runner = world.open_runner(deployment.sandbox, (descriptor,))
+            if deployment.state is DeploymentState.CREATING:
+                place = current_place(world, deployment, runner)
+                if place is not None:
+                    place.adopt_strays()
+            if deployment.state in (DeploymentState.PLANNED, DeploymentState.CREATING):
+                deployment = provision(world, deployment, runner)
+    if deployment.state is DeploymentState.BOOTSTRAPPING and wait is not None:
+        return wait_until_ready(world, deployment, wait)
+    return deployment
+
+
+def _check(world: World, placement: Placement, spec: dict[str, Any], name: str) -> None:
+    """Every cloud that may be used must be able to do it, before anything is begun."""
+    seen: set[str] = set()
+    for offer in placement.candidates:
+        if offer.cloud in seen:
+            continue
+        seen.add(offer.cloud)
+        cloud = world.cloud(offer.cloud)
+        cloud.check(launch_for(spec, offer, cloud, deployment_id="g000000000000", name=name))
+
+
+def _free_name(world: World, label: str) -> str:
+    """The profile's label and four random letters, so that several of one profile can be told apart."""
+    base = "".join(letter if letter.isalnum() else "-" for letter in label.lower()).strip("-")[:30].strip("-")
+    base = base if base[:1].isalpha() else f"gpu-{base}".strip("-")
+    for _ in range(_NAME_TRIES):
+        name = f"{base}-{secrets.token_hex(2)}"
+        if world.inventory.get(name) is None:
+            return name
+    raise Refused(f"{_NAME_TRIES} names beginning with {base} are taken", hint="choose one with --name")
