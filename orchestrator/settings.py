@@ -1,4 +1,4 @@
-"""Settings: each value knows where it came from. Options beat environment, project file, user file, system file, default."""
+"""Settings, each with its origin: options beat environment, project file, user file, system file, default."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _text(value: Any) -> str:
 
 
 def _path(value: Any) -> Path:
-    return Path(_text(value)).expanduser().absolute()
+    return Path(_text(str(value) if isinstance(value, Path) else value)).expanduser().absolute()
 
 
 def _paths(value: Any) -> tuple[Path, ...]:

@@ -51,7 +51,7 @@ class Inventory:
     def create(self, deployment: Deployment, placement: Placement) -> None:
         """Write down a new deployment and its placement. :class:`UsageError` when a living one has the name."""
         try:
-            with self._transaction() as database:
+            with self._transaction(durable=True) as database:
                 database.execute(f"INSERT INTO deployments ({_COLUMNS}) VALUES ({_PLACES})", _row(deployment))
                 database.execute(
                     "INSERT INTO placements (deployment_id, placement) VALUES (?, ?)",
@@ -121,10 +121,15 @@ class Inventory:
         return deployment
 
     def record_attempts(
-        self, deployment: Deployment, attempts: Iterable[Attempt], cool_down: CoolDown | None = None
+        self,
+        deployment: Deployment,
+        attempts: Iterable[Attempt],
+        cool_down: CoolDown | None = None,
+        *,
+        durable: bool = False,
     ) -> None:
-        """How attempts stand, and the failure to remember, together."""
-        with self._transaction() as database:
+        """How attempts stand, and the failure to remember, together. ``durable``: before something may cost money."""
+        with self._transaction(durable=durable) as database:
             self._put_attempts(database, deployment.id, attempts)
             if cool_down is not None:
                 self._put_cool_down(database, cool_down, sandbox=deployment.sandbox)
@@ -177,8 +182,10 @@ class Inventory:
     # ---- private, in call order
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """Every commit survives a kill of the process. A ``durable`` one, and all before it, also a power cut."""
         try:
+            self._database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._database.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             raise Failure(

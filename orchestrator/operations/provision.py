@@ -121,7 +121,7 @@ class _Walk:
         key = (place.offer.cloud, place.offer.region)
         if key not in self.touched:
             self.touched.add(key)
-            self.world.inventory.record_attempts(self.deployment, [replace(attempt, applied=True)])
+            self.world.inventory.record_attempts(self.deployment, [replace(attempt, applied=True)], durable=True)
 
     def _ssh_user(self, offer: Offer) -> str:
         cloud = self.world.cloud(offer.cloud)
