@@ -17,6 +17,9 @@ __all__ = ["SETTINGS", "Setting", "Settings", "Value", "parse_duration", "split_
 
 PROJECT_FILE = "gpuorch.toml"
 
+# Longer than anything runs, and far from where times overflow.
+_LONGEST_SECONDS = 3650 * 86400
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -56,6 +59,8 @@ def parse_duration(value: Any) -> timedelta:
             raise ValueError("write a time as 90s, 30m, 8h or 2d")
     if digits or not seconds:
         raise ValueError("write a time as 90s, 30m, 8h or 2d, more than zero")
+    if seconds > _LONGEST_SECONDS:
+        raise ValueError("write a time of at most ten years")
     return timedelta(seconds=seconds)
 
 

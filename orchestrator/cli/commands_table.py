@@ -10,7 +10,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "offers": (f"{_COMMANDS}.offers", "offers", "List every offer that fits, cheapest first."),
     "up": (f"{_COMMANDS}.up", "up", "Bring up the cheapest machine that fits."),
     "status": (f"{_COMMANDS}.status", "status", "Show deployments, after asking the clouds."),
-    "ssh": (f"{_COMMANDS}.ssh", "ssh", "Log in to a deployment's machine."),
+    "ssh": (f"{_COMMANDS}.ssh", "ssh", "Log in to a deployment's machine, or run COMMAND there."),
     "down": (f"{_COMMANDS}.down", "down", "Remove deployments, on the cloud's word."),
     "render": (f"{_COMMANDS}.render", "render", "Write the Terraform root without applying it."),
     "profiles": (f"{_COMMANDS}.profiles", "profiles", "List GPU profiles and accelerator facts."),

@@ -72,15 +72,17 @@ class Conversation:
             self.stream.write(f"{_CLEAR_LINE}{line.line()[:110]}")
             self.stream.flush()
 
-    def confirm(self, question: str, *, yes: bool, expect: str = "") -> bool:
-        """Ask on the terminal. ``expect``: the exact word to type; else y or n.
+    @staticmethod
+    def require_consent(*, yes: bool) -> None:
+        """:class:`UsageError`, before any work, where a yes will be needed and nobody can be asked."""
+        if not yes and not sys.stdin.isatty():
+            raise UsageError("this needs a yes, and there is no terminal to ask on", hint="give --yes")
 
-        Raises :class:`UsageError` naming ``--yes`` where there is no terminal to ask on.
-        """
+    def confirm(self, question: str, *, yes: bool, expect: str = "") -> bool:
+        """Ask on the terminal. ``expect``: the exact word to type; else y or n."""
+        self.require_consent(yes=yes)
         if yes:
             return True
-        if not sys.stdin.isatty():
-            raise UsageError("this needs a yes, and there is no terminal to ask on", hint="give --yes")
         prompt = f"{question} [{f'type {expect}' if expect else 'y/N'}] "
         self._write(prompt)
         answer = sys.stdin.readline().strip()

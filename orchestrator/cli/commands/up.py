@@ -73,6 +73,8 @@ def up(session: Session, /, dry_run: bool, no_wait: bool, yes: bool, **typed: An
     from orchestrator.cli.ordering import order_from
     from orchestrator.operations.up import bring_up, propose
 
+    if not dry_run:
+        session.conversation.require_consent(yes=yes)
     world = session.world
     order = order_from(typed, session.settings)
     existing = world.inventory.get(order.name) if order.name else None
