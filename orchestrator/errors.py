@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from orchestrator.model.failure import Diagnostic
+    from orchestrator.model.offer import Rejected
 
 __all__ = [
     "Busy",
@@ -76,10 +77,14 @@ class ConfigInvalid(GpuorchError):
 
 
 class NoOffer(GpuorchError):
-    """No offer in the price book fits the request."""
+    """No offer in the price book fits the request. ``rejected`` are the offers looked at, each with its reason."""
 
     code = "no-offer"
     exit_code = 3
+
+    def __init__(self, message: str, *, hint: str = "", rejected: tuple[Rejected, ...] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.rejected = rejected
 
 
 class CapacityNotObtained(GpuorchError):
