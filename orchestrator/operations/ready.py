@@ -72,6 +72,8 @@ def look(world: World, deployment: Deployment) -> tuple[Deployment, ReadyReport 
         )
         lost = replace(deployment, state=DeploymentState.LOST, problem=problem)
         return world.inventory.save(lost, now, "machine-gone", {"reason": problem}), None
+    if deployment.state is DeploymentState.READY:
+        return deployment, None
     report = next(iter(_reports(world, deployment)), None)
     if report is None:
         return deployment, None

@@ -23,7 +23,10 @@ _MARKS = {"ok": "ok", "warning": "!!", "error": "XX"}
 @common_options
 @click.pass_obj
 def doctor(session: Session, offline: bool) -> Result:
-    """Check this installation and say how to mend it: terraform, credentials, price age, inventory."""
+    """Check this installation and say how to mend it.
+
+    Looks at folders, terraform, the sandbox, the inventory, the age of prices, and each cloud's credentials.
+    """
     from orchestrator.operations.doctor import examine
 
     findings = examine(session.world, offline=offline)

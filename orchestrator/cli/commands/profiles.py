@@ -26,7 +26,10 @@ _PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
 @common_options
 @click.pass_obj
 def profiles(session: Session, accelerators: bool) -> Result:
-    """List GPU profiles and accelerator facts. TFLOPS are dense (without sparsity)."""
+    """List GPU profiles and accelerator facts.
+
+    TFLOPS are dense: without the sparsity that doubles the figures on many data sheets.
+    """
     from orchestrator.profiles.accelerators import accelerators as all_accelerators
     from orchestrator.profiles.named import profiles as all_profiles
 
