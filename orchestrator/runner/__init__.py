@@ -1,1 +1,1 @@
-"""."""
+"""Running terraform: command lines, environment, process, reports and typed failures behind one interface."""
