@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cache
 from math import ceil
 
 from orchestrator.assets import asset
@@ -116,6 +117,7 @@ def _seconds(ttl: timedelta) -> int:
     return seconds
 
 
+@cache
 def _template(*parts: str) -> str:
     """A script or unit, without its comments and with half its indentation: user data has a limit of some KiB."""
     lines = []
