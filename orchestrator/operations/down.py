@@ -33,22 +33,21 @@ def take_down(world: World, deployment: Deployment) -> Deployment:
     """
     with deployment_lock(world, deployment, wait_seconds=_LOCK_WAIT_SECONDS) as descriptor:
         deployment = named(world, deployment.id)
-        if deployment.state.final:
-            return deployment
-        deployment = world.inventory.save(
-            replace(deployment, state=DeploymentState.DELETING, problem=""), world.clock.now(), "deletion-asked"
-        )
-        runner = world.open_runner(deployment.sandbox, (descriptor,))
-        try:
-            deployment = remove_everything(world, deployment, runner)
-        except GpuorchError as error:
-            world.inventory.save(
-                replace(deployment, problem=error.message),
-                world.clock.now(),
-                "deletion-failed",
-                {"reason": error.message},
-            )
-            raise
-    # Only now, when nothing exists any more, is its Terraform state of no use.
+        if not deployment.state.final:
+            deployment = _remove(world, deployment, descriptor)
+    # Only now, when nothing exists any more, is its Terraform state of no use. The lock has made the folder, if it was gone.
     shutil.rmtree(world.folder(deployment), ignore_errors=True)
     return deployment
+
+
+def _remove(world: World, deployment: Deployment, descriptor: int) -> Deployment:
+    deployment = world.inventory.save(
+        replace(deployment, state=DeploymentState.DELETING, problem=""), world.clock.now(), "deletion-asked"
+    )
+    runner = world.open_runner(deployment.sandbox, (descriptor,))
+    try:
+        return remove_everything(world, deployment, runner)
+    except GpuorchError as error:
+        failed = replace(deployment, problem=error.message)
+        world.inventory.save(failed, world.clock.now(), "deletion-failed", {"reason": error.message})
+        raise

@@ -73,7 +73,10 @@ class World:
 
     @cached_property
     def book(self) -> PriceBook:
-        return self.open_book(Path(self.settings["cache_dir"]) / "prices.db")
+        book = self.open_book(Path(self.settings["cache_dir"]) / "prices.db")
+        if book.notice:
+            self.progress.say(book.notice)
+        return book
 
     @property
     def state_dir(self) -> Path:

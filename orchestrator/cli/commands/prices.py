@@ -101,12 +101,12 @@ def _sources(session: Session, cloud: str | None) -> Result:
 @prices.command(name="import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--cloud", help="The cloud of a file that does not name it.")
-@click.option("--as-of", metavar="TIME", help="When prices without a time were observed; default: the file's own time.")
+@click.option("--observed-at", metavar="TIME", help="When prices without a time were observed; default: the file's own time.")
 @click.option("--replace", is_flag=True, help="Empty the book first.")
 @click.option("--force", is_flag=True, help="Take what can be read of a cut or shrunk file.")
 @common_options
 @click.pass_obj
-def import_(session: Session, file: Path, cloud: str | None, as_of: str | None, replace: bool, force: bool) -> Result:
+def import_(session: Session, file: Path, cloud: str | None, observed_at: str | None, replace: bool, force: bool) -> Result:
     """Import prices: our own CSV, SkyPilot's v8 or gpuhunt's catalogue; also .gz, .xz and .zip.
 
     Rows that cannot be right are put aside and reported; they are never chosen.
@@ -120,7 +120,7 @@ def import_(session: Session, file: Path, cloud: str | None, as_of: str | None, 
             file,
             now=world.clock.now(),
             cloud=cloud,
-            observed_at=_time(as_of) if as_of else None,
+            observed_at=_time(observed_at) if observed_at else None,
             force=force,
             replace=replace,
         )
@@ -169,5 +169,5 @@ def _time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(f"--as-of {text!r} is no time", hint="write 2026-11-30 or 2026-11-30T12:00Z") from error
+        raise UsageError(f"--observed-at {text!r} is no time", hint="write 2026-11-30 or 2026-11-30T12:00Z") from error
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time
