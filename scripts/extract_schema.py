@@ -33,6 +33,14 @@ DEFAULT_MIRRORS = (
     Path("/usr/share/terraform/plugins"),
 )
 
+_CLI_CONFIG = """\
+disable_checkpoint = true
+provider_installation {
+  filesystem_mirror {
+    path = %s
+  }
+}
+"""
 _USED = re.compile(r'^\s*(?P<kind>resource|data)\s+"(?P<type>\w+)"', re.MULTILINE)
 # Words for people; the provider may reword them in any release, and terraform does not need them.
 _DROPPED = frozenset({"description", "description_kind", "deprecated_message"})
@@ -67,7 +75,9 @@ def _also_before(path: Path) -> set[str]:
 
 def used(module: Path, also: Iterable[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Types of the module's resources and data sources, sorted; ``also`` holds ``TYPE`` or ``data.TYPE``."""
-    found = {(match["kind"], match["type"]) for path in module.glob("*.tf") for match in _USED.finditer(path.read_text())}
+    found = {
+        (match["kind"], match["type"]) for path in module.glob("*.tf") for match in _USED.finditer(path.read_text())
+    }
     found |= {("data" if name.startswith("data.") else "resource", name.removeprefix("data.")) for name in also}
     return (
         tuple(sorted(type_ for kind, type_ in found if kind == "resource")),
@@ -101,9 +111,7 @@ def provider_schemas(cloud: Cloud, mirror: Path) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "main.tf.json").write_text(json.dumps({"terraform": {"required_providers": pin}}))
-        (root / "cli.tfrc").write_text(
-            f"disable_checkpoint = true\nprovider_installation {{\n  filesystem_mirror {{\n    path = {json.dumps(str(mirror))}\n  }}\n}}\n"
-        )
+        (root / "cli.tfrc").write_text(_CLI_CONFIG % json.dumps(str(mirror)))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
         environment["TF_CLI_CONFIG_FILE"] = str(root / "cli.tfrc")
         for command in (["init", "-no-color", "-input=false"], ["providers", "schema", "-json"]):
@@ -117,7 +125,7 @@ def provider_schemas(cloud: Cloud, mirror: Path) -> Mapping[str, Any]:
 
 
 def _bare(value: Any) -> Any:
-    """Without descriptions. Below ``attributes``, ``block_types`` and in types, ``description`` is an argument's name."""
+    """Without descriptions; below ``attributes``, ``block_types`` and in types the word is an argument's name."""
     if not isinstance(value, dict):
         return value
     out = {}
@@ -142,7 +150,9 @@ def _mirror(asked: str | None) -> Path:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("cloud")
-    parser.add_argument("--also", action="append", default=[], metavar="TYPE", help="a further type; data.TYPE for data")
+    parser.add_argument(
+        "--also", action="append", default=[], metavar="TYPE", help="a further type; data.TYPE for data"
+    )
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     parser.add_argument("--mirror", help="folder with HOST/NAMESPACE/TYPE/VERSION/… below it")
     return parser.parse_args(arguments)

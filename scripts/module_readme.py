@@ -24,9 +24,7 @@ def blocks(module: Path, kind: str) -> list[tuple[str, dict[str, Any]]]:
     for path in sorted(module.glob("*.tf")):
         for block in hcl2.loads(path.read_text()).get(kind, []):
             label, body = _named(block)
-            while isinstance(body, dict) and len(inner := _names(body)) == 1 and isinstance(body[inner[0]], dict):
-                if kind not in ("resource", "data") or "." in label:
-                    break
+            if kind in ("resource", "data"):
                 name, body = _named(body)
                 label = f"{label}.{name}"
             found.append((label, body))

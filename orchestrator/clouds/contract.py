@@ -52,7 +52,7 @@ class SandboxCloud:
     """What the sandbox needs to stand in for the provider: its real schema and the rules the schema cannot say.
 
     ``schema`` is a JSON file in the form of ``terraform providers schema -json``, ``rules`` the import path of a module
-    (see ``orchestrator.sandbox.rules`` for its shape), ``version`` the provider version that the schema was read from.
+    (see ``orchestrator.clouds.rules`` for its shape), ``version`` the provider version that the schema was read from.
     """
 
     schema: Path

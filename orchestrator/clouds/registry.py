@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.clouds.contract import Cloud
 from orchestrator.errors import ConfigInvalid, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["cloud", "cloud_names"]
 
@@ -16,7 +19,10 @@ ENTRY_POINTS = "gpuorch.clouds"
 
 
 @cache
-def _foreign() -> dict[str, importlib.metadata.EntryPoint]:
+def _foreign() -> dict[str, EntryPoint]:
+    # It takes longer to import than all clouds together, and most calls are for a cloud of our own.
+    import importlib.metadata
+
     return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
 
 

@@ -42,6 +42,7 @@ class Inventory:
         """Open or create. Raises :class:`StoreDamaged` for a file that is no inventory or of a newer version."""
         self.path = path
         self._database = open_database(path)
+        self._durable: bool | None = None
 
     def close(self) -> None:
         self._database.close()
@@ -185,7 +186,9 @@ class Inventory:
     def _transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
         """Every commit survives a kill of the process. A ``durable`` one, and all before it, also a power cut."""
         try:
-            self._database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            if durable is not self._durable:
+                self._database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._durable = durable
             self._database.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             raise Failure(

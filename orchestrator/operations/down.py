@@ -35,7 +35,7 @@ def take_down(world: World, deployment: Deployment) -> Deployment:
         deployment = named(world, deployment.id)
         if not deployment.state.final:
             deployment = _remove(world, deployment, descriptor)
-    # Only now, when nothing exists any more, is its Terraform state of no use. The lock has made the folder, if it was gone.
+    # Only now, when nothing exists any more, is its Terraform state of no use. (The lock makes the folder again.)
     shutil.rmtree(world.folder(deployment), ignore_errors=True)
     return deployment
 

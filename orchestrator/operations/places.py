@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from orchestrator.errors import NotGone, TerraformFailed
 from orchestrator.model.codec import iso
 from orchestrator.model.deployment import Deployment
+from orchestrator.model.launch import Stack
 from orchestrator.model.machine import FoundResource, Machine
 from orchestrator.model.offer import Offer
 from orchestrator.operations.order import launch_for
@@ -23,21 +25,25 @@ _GONE_CHECKS = 20
 _GONE_PAUSE_SECONDS = 3.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Place:
-    """One Terraform root of a deployment, with the means to work on it."""
+    """One Terraform root of a deployment, with the means to work on it.
+
+    ``written`` is what this process wrote to which root last: going through many offers, only differences are written.
+    """
 
     world: World
     deployment: Deployment
     offer: Offer
     runner: Runner
+    written: dict[Path, Stack] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def root(self) -> Path:
         return self.world.root(self.deployment, self.offer)
 
     def write(self) -> None:
-        """Render the root for the place's offer, and initialise it where that is needed."""
+        """Render the root for the place's offer."""
         cloud = self.world.cloud(self.offer.cloud)
         expires = self.deployment.expires_at
         launch = launch_for(
@@ -48,7 +54,9 @@ class Place:
             name=self.deployment.name,
             expires_at=iso(expires) if expires else "",
         )
-        write(render(launch, cloud), self.root)
+        stack = render(launch, cloud)
+        write(stack, self.root, before=self.written.get(self.root))
+        self.written[self.root] = stack
 
     def initialise(self) -> None:
         """``terraform init``, once: a marker that is written after it says that it ended well."""

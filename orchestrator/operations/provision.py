@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from orchestrator.errors import CapacityNotObtained, GpuorchError, TerraformFailed
 from orchestrator.model.deployment import Attempt, AttemptResult, Deployment, DeploymentState
 from orchestrator.model.failure import CoolDown, Failure, FailureKind
+from orchestrator.model.launch import Stack
 from orchestrator.model.offer import Offer
 from orchestrator.operations.order import launch_for
 from orchestrator.operations.places import Place
@@ -53,6 +55,7 @@ class _Walk:
         known = world.inventory.cool_downs(self._now(), sandbox=deployment.sandbox)
         self.learnt = CoolDownIndex(cool_down for cool_down in known if cool_down.since >= deployment.created_at)
         self.last: Failure | None = None
+        self.written: dict[Path, Stack] = {}
 
     def run(self) -> Deployment:
         first = max(1, self.deployment.attempt)
@@ -62,7 +65,7 @@ class _Walk:
             if covered := still_fits(offer, self.learnt, self._now()):
                 self._skip(number, offer, covered)
                 continue
-            self._leave_other_place(offer)
+            self._leave_place(offer)
             try:
                 return self.attempt(offer, number)
             except TerraformFailed as error:
@@ -139,11 +142,14 @@ class _Walk:
         )
         self.world.inventory.record_attempts(self.deployment, [skipped])
 
-    def _leave_other_place(self, offer: Offer) -> None:
-        """Remove what a failed attempt made in another region before going on, so that nothing stays behind there."""
+    def _leave_place(self, offer: Offer) -> None:
+        """Remove what a failed attempt made, before going on: in another region, so that nothing stays behind there;
+        after a failure that nobody knows also in the same one, where a terraform that was killed may have forgotten a
+        machine that the next attempt would make a second time."""
         before = self.deployment.offer
         place = (before.cloud, before.region)
-        if place != (offer.cloud, offer.region) and place in self.touched:
+        unknown = self.last is not None and self.last.kind is FailureKind.UNKNOWN
+        if place in self.touched and (unknown or place != (offer.cloud, offer.region)):
             with self.world.progress.stage(f"clean up {before.cloud} {before.region}"):
                 self._place(before).destroy()
 
@@ -196,7 +202,9 @@ class _Walk:
         return classify(error.diagnostics, rules, fallback_cool_down=_UNKNOWN_COOL_DOWN)
 
     def _place(self, offer: Offer) -> Place:
-        return Place(world=self.world, deployment=self.deployment, offer=offer, runner=self.runner)
+        return Place(
+            world=self.world, deployment=self.deployment, offer=offer, runner=self.runner, written=self.written
+        )
 
     def _now(self) -> datetime:
         return self.world.clock.now()
