@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import getpass
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -102,7 +104,9 @@ def launch_for(
 
 
 def _login(environ: Mapping[str, str]) -> str:
-    return environ.get("USER") or environ.get("LOGNAME") or ""
+    with contextlib.suppress(KeyError, OSError):
+        return environ.get("USER") or environ.get("LOGNAME") or getpass.getuser()
+    return ""
 
 
 def _access(world: World, order: Order) -> tuple[Access, str]:
@@ -110,11 +114,11 @@ def _access(world: World, order: Order) -> tuple[Access, str]:
     if said in (Access.NONE, Access.SESSION):
         return said, ""
     path = order.ssh_key or world.settings["ssh_key"] or _usual_key(world.environ)
-    if path is None and said is None:
+    if path is None and said is None and not order.ssh_from:
         return Access.NONE, ""
     if path is None:
         raise UsageError(
-            "--access ssh needs a public key, and ~/.ssh holds none",
+            "SSH needs a public key, and ~/.ssh holds none",
             hint="make one with ssh-keygen -t ed25519, or name one with --ssh-key FILE",
         )
     return Access.SSH, _public_key(path)

@@ -31,7 +31,7 @@ class RealClock:
 
 def real_world(settings: Settings, environ: Mapping[str, str], progress: Progress) -> World:
     """A World over these settings. Opens nothing until it is used."""
-    effects = _Effects(settings, environ)
+    effects = _Effects(settings, environ, progress)
     return World(
         clock=RealClock(),
         settings=settings,
@@ -53,9 +53,11 @@ def _modules(sandbox: bool) -> frozenset[str]:
 
 
 class _Effects:
-    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+    def __init__(self, settings: Settings, environ: Mapping[str, str], progress: Progress) -> None:
         self.settings = settings
         self.environ = environ
+        self.progress = progress
+        self.told: set[str] = set()
 
     def runner(self, sandbox: bool, inherited_fds: Sequence[int]) -> Runner:
         from orchestrator.runner.binary import find_binary
@@ -74,13 +76,17 @@ class _Effects:
             source = ProviderSource(mirrors=(installed.mirror,), direct=False)
             extra = installed.environment
         folder = Path(self.settings["state_dir"]) / ("sandbox" if sandbox else "terraform")
-        return TerraformRunner(
+        runner = TerraformRunner(
             binary,
             write_cli_config(source, folder),
             self.environ,
             extra_environment=extra,
             inherit_fds=inherited_fds,
         )
+        if runner.notice and runner.notice not in self.told:
+            self.told.add(runner.notice)
+            self.progress.say(runner.notice)
+        return runner
 
     def machines(self, name: str, region: str, sandbox: bool) -> Machines:
         if not sandbox:
