@@ -95,13 +95,15 @@ class CloudView(Protocol):
 class MachineFacts:
     """What the simulated cloud needs to know of a resource that is a machine.
 
-    ``market`` is ``on-demand`` or ``spot``; ``user_data`` is the text that the machine boots with, decoded.
+    ``market`` is ``on-demand`` or ``spot``; ``user_data`` is the text that the machine boots with, decoded. ``zone_id``
+    is the zone's second name, where the cloud has two.
     """
 
     zone: str
     instance_type: str
     market: str
     user_data: str
+    zone_id: str = ""
     address: str = ""
     private_address: str = ""
 

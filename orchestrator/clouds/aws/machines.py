@@ -124,12 +124,11 @@ class AwsMachines:
         return content.decode("utf-8", "replace")
 
     def _instances(self, deployment_id: str) -> list[Mapping[str, Any]]:
-        """AWS's rows, of the deployment's machines only: its filter takes wildcards, so the tag is compared again."""
+        """AWS's rows of the deployment's machines."""
         _check_id(deployment_id)
         with aws_call("ec2:DescribeInstances", self._region):
             paginator = self._clients.client("ec2").get_paginator("describe_instances")
-            rows = list(_rows(paginator.paginate(Filters=tag_filter(deployment_id), PaginationConfig=PAGES)))
-        return [row for row in rows if tags_of(row).get(TAG) == deployment_id]
+            return list(_rows(paginator.paginate(Filters=tag_filter(deployment_id), PaginationConfig=PAGES)))
 
     def _instance(self, machine_id: str) -> Mapping[str, Any] | None:
         from botocore.exceptions import ClientError
@@ -145,6 +144,7 @@ class AwsMachines:
 
 
 def _check_id(deployment_id: str) -> None:
+    """AWS's filters take wildcards, so that a ``*`` would find everybody's machines."""
     if not _DEPLOYMENT_ID.fullmatch(deployment_id):
         raise UsageError(
             f"{deployment_id!r} is no id of a deployment", hint="ids are 8 to 32 lower-case letters and digits"

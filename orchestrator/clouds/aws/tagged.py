@@ -15,6 +15,8 @@ __all__ = ["EC2_KINDS", "PAGES", "TAG", "Ec2Kind", "TaggedResources", "tag_filte
 TAG: Final = "gpuorch:deployment"
 PAGES: Final = {"PageSize": 100}  # what each of EC2's lists allows
 
+_SESSION_POLICY: Final = ":aws:policy/AmazonSSMManagedInstanceCore"  # the one that the module attaches
+
 Row = Mapping[str, Any]
 
 
@@ -129,16 +131,13 @@ class TaggedResources:
                     yield from _associations(row)
 
     def _tagged(self, kind: Ec2Kind, deployment_id: str) -> list[Row]:
-        """Rows with exactly the deployment's tag; AWS's filter takes wildcards, so it is compared again."""
         filters = tag_filter(deployment_id)
         with aws_call(kind.action, self._clients.region):
             ec2 = self._clients.client("ec2")
             if ec2.can_paginate(kind.operation):
                 pages = ec2.get_paginator(kind.operation).paginate(Filters=filters, PaginationConfig=PAGES)
-                rows = [row for page in pages for row in page.get(kind.rows, ())]
-            else:
-                rows = list(getattr(ec2, kind.operation)(Filters=filters).get(kind.rows, ()))
-        return [row for row in rows if tags_of(row).get(TAG) == deployment_id]
+                return [row for page in pages for row in page.get(kind.rows, ())]
+            return list(getattr(ec2, kind.operation)(Filters=filters).get(kind.rows, ()))
 
     def _iam(self, deployment_id: str) -> Iterator[_Found]:
         """Role and instance profile stand under the deployment's own name, and count only with its tag."""
@@ -155,7 +154,10 @@ class TaggedResources:
             ):
                 arn = policy["PolicyArn"]
                 yield _Found(
-                    type="aws_iam_role_policy_attachment", id=f"{name}/{arn}", named={**named, "policy_arn": arn}
+                    type="aws_iam_role_policy_attachment",
+                    id=f"{name}/{arn}",
+                    named={**named, "policy_arn": arn},
+                    by_hand=not arn.endswith(_SESSION_POLICY),
                 )
         profile = self._iam_get(
             "iam:GetInstanceProfile", "get_instance_profile", "InstanceProfile", InstanceProfileName=name

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from orchestrator.clouds.aws.sandbox.network import arn
-from orchestrator.clouds.aws.sandbox.places import zone_names
+from orchestrator.clouds.aws.sandbox.places import zone_id, zone_names
 from orchestrator.clouds.aws.sandbox.tags import tags_all
 from orchestrator.clouds.aws.sandbox.wording import REQUEST, ec2_refused, request_id
 from orchestrator.clouds.rules import CloudView, MachineFacts, Problem, ResourceRules, Values
@@ -209,6 +209,7 @@ def _machine(values: Values) -> MachineFacts:
             data = b""
     return MachineFacts(
         zone=values["availability_zone"],
+        zone_id=zone_id(values["availability_zone"]),
         instance_type=values.get("instance_type") or "",
         market="spot" if values["instance_lifecycle"] == "spot" else "on-demand",
         user_data=data.decode(errors="replace"),
