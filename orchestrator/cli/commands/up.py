@@ -165,6 +165,7 @@ def _result(
 ) -> Result:
     from orchestrator.cli.deployments import attempt_record, deployment_record, machine_lines
     from orchestrator.model.codec import money, placement_record
+    from orchestrator.operations.up import HOURS_PER_MONTH
 
     world = session.world
     now = world.clock.now()
@@ -172,7 +173,9 @@ def _result(
     if placement is None and deployment is not None:
         placement = world.inventory.placement(deployment.id)
     attempts = world.inventory.attempts(deployment.id) if deployment else []
-    month = proposal.price_per_month if proposal else None
+    # Of what was had in the end, which after a failed attempt is dearer than what was chosen.
+    offer = deployment.offer if deployment else placement.chosen if placement else None
+    month = offer.price_per_hour * HOURS_PER_MONTH if offer and offer.price_per_hour is not None else None
     data = {
         "placement": placement_record(placement, now=now) if placement else None,
         "attempts": [attempt_record(attempt) for attempt in attempts],
