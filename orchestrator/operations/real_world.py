@@ -91,9 +91,10 @@ class _Effects:
     def machines(self, name: str, region: str, sandbox: bool) -> Machines:
         if not sandbox:
             return cloud(name).machines(region)
+        from orchestrator.sandbox.install import database_in
         from orchestrator.sandbox.machines import SandboxMachines
 
-        return SandboxMachines(self._sandbox_folder() / "cloud.sqlite", cloud(name), region)
+        return SandboxMachines(database_in(self._sandbox_folder()), cloud(name), region)
 
     def _sandbox_folder(self) -> Path:
         return Path(self.settings["state_dir"]) / "sandbox"
