@@ -102,6 +102,11 @@ def _positive(value: Any) -> Decimal:
 
 
 def _rates(value: Any) -> dict[str, Decimal]:
+    if isinstance(value, str):
+        pairs = [pair.partition("=") for pair in split_words(value)]
+        if not all(currency.strip() and rate for currency, _, rate in pairs):
+            raise ValueError("write CNY=0.14,EUR=1.10")
+        value = {currency.strip(): rate for currency, _, rate in pairs}
     if not isinstance(value, Mapping):
         raise ValueError("write a table such as exchange_rates = { CNY = 0.14 }")
     return {str(currency).upper(): _positive(rate) for currency, rate in value.items()}
@@ -184,16 +189,29 @@ class Settings:
         values = {key: Value(value=setting.default, origin="default") for key, setting in SETTINGS.items()}
         values |= _default_folders()
         for path in _files(environ, folder, system or Path("/etc/gpuorch/config.toml")):
-            values |= _from_file(path)
+            for key, value in _from_file(path).items():
+                _put(values, key, value)
         for key, setting in SETTINGS.items():
             text = environ.get(setting.variable, "")
-            if text and key != "exchange_rates":
-                values[key] = Value(value=_parse(setting, text, setting.variable), origin=setting.variable)
+            if text:
+                _put(values, key, Value(value=_parse(setting, text, setting.variable), origin=setting.variable))
         for key, value in options.items():
             if value is not None:
                 origin = f"--{key.replace('_', '-')}"
                 values[key] = Value(value=_parse(SETTINGS[key], value, origin), origin=origin)
         return cls(values)
+
+
+# A denial is a promise: a nearer source adds to those of a farther one and takes none away.
+_ADD_UP = ("denied_clouds", "denied_regions")
+
+
+def _put(values: dict[str, Value], key: str, new: Value) -> None:
+    old = values[key]
+    if key in _ADD_UP and old.value:
+        words = tuple(dict.fromkeys((*old.value, *new.value)))
+        new = Value(value=words, origin=f"{old.origin}, {new.origin}")
+    values[key] = new
 
 
 def _default_folders() -> dict[str, Value]:

@@ -89,6 +89,21 @@ def test_lists_are_read_as_lists_or_words(tmp_path: Path) -> None:
     assert load(tmp_path, environ={"GPUORCH_REGIONS": "us-*, ap-*"})["regions"] == ("us-*", "ap-*")
 
 
+def test_denials_of_all_sources_add_up(tmp_path: Path) -> None:
+    system = write(tmp_path / "etc.toml", 'denied_regions = ["us-gov-*"]')
+    write(tmp_path / "project" / "gpuorch.toml", 'denied_regions = ["cn-*", "us-gov-*"]')
+    found = load(tmp_path, environ={"GPUORCH_DENIED_REGIONS": "me-*"})
+    assert found["denied_regions"] == ("us-gov-*", "cn-*", "me-*")
+    assert found.value("denied_regions").origin.startswith(f"{system}, ")
+
+
+def test_exchange_rates_can_stand_in_the_environment(tmp_path: Path) -> None:
+    found = load(tmp_path, environ={"GPUORCH_EXCHANGE_RATES": "cny=0.14, EUR=1.10"})
+    assert found["exchange_rates"] == {"CNY": Decimal("0.14"), "EUR": Decimal("1.10")}
+    with pytest.raises(ConfigInvalid, match="write CNY=0.14,EUR=1.10"):
+        load(tmp_path, environ={"GPUORCH_EXCHANGE_RATES": "0.14"})
+
+
 def test_every_setting_explains_itself() -> None:
     for setting in SETTINGS.values():
         assert setting.help.endswith(".")

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from orchestrator.model.offer import Offer, OfferKey
 
-__all__ = ["age_text", "gpus_text", "money_text", "offer_columns", "offer_row", "offer_text"]
+__all__ = ["age_text", "duration_text", "gpus_text", "money_text", "offer_columns", "offer_row", "offer_text"]
 
 
 def money_text(amount: Decimal | None, currency: str = "USD") -> str:
@@ -25,6 +25,16 @@ def age_text(seconds: int) -> str:
         if seconds < limit:
             return f"{seconds // size}{unit}"
     return f"{seconds // 2629800}mo"
+
+
+def duration_text(seconds: int) -> str:
+    """``1d 12h``, ``8h``, ``30m``, ``1m 30s``: whole, nothing rounded off."""
+    parts = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        if seconds >= size:
+            parts.append(f"{seconds // size}{unit}")
+            seconds %= size
+    return " ".join(parts)
 
 
 def plain(number: Decimal | None) -> str:

@@ -54,6 +54,8 @@ def run(arguments: list[str]) -> int:
         click.echo(error.ctx.get_help())
         return 0
     except click.ClickException as error:
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            session.command = error.ctx.command_path.removeprefix("gpuorch").strip()
         return _fail(session, _usage(error))
     except GpuorchError as error:
         return _fail(session, error)
@@ -83,9 +85,9 @@ def _finish(session: Session, result: Any) -> int:
 def _fail(session: Session, error: GpuorchError) -> int:
     _tell(error)
     if session.output == "json":
-        context = click.get_current_context(silent=True)
-        command = context.info_name if context else ""
-        print_result(Result(command=command or "", errors=[error]), "json", session.conversation.messages, color=False)
+        print_result(
+            Result(command=session.command, errors=[error]), "json", session.conversation.messages, color=False
+        )
     return error.exit_code
 
 

@@ -12,7 +12,7 @@ import click
 from orchestrator.cli.session import OUTPUTS, Session
 from orchestrator.settings import parse_duration
 
-__all__ = ["DURATION", "POSITIVE", "common_options", "request_options", "words"]
+__all__ = ["DURATION", "POSITIVE", "common_options", "listing_options", "request_options", "words"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,8 +57,10 @@ def _into_options(ctx: click.Context, param: click.Parameter, value: Any) -> Non
 
 def _output(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     session = ctx.find_object(Session)
-    if session is not None and value:
-        session.output = value
+    if session is not None:
+        session.command = ctx.command_path.removeprefix("gpuorch").strip()
+        if value:
+            session.output = value
 
 
 def _quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -75,6 +77,15 @@ def _no_color(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 def common_options(function: F) -> F:
     """The options that every command has."""
+    return _with_common_options(function, tuple(name for name in OUTPUTS if name != "csv"))
+
+
+def listing_options(function: F) -> F:
+    """The same, for commands whose result is a list: it can be had as CSV, too."""
+    return _with_common_options(function, OUTPUTS)
+
+
+def _with_common_options(function: F, outputs: tuple[str, ...]) -> F:
     for option in (
         click.option("--no-color", is_flag=True, expose_value=False, callback=_no_color, help="Plain text."),
         click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_quiet, help="No progress on stderr."),
@@ -95,7 +106,7 @@ def common_options(function: F) -> F:
         click.option(
             "-o",
             "--output",
-            type=click.Choice(OUTPUTS),
+            type=click.Choice(outputs),
             expose_value=False,
             callback=_output,
             help="How to print the result. Default: table.",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.errors import GpuorchError, UsageError
+from orchestrator.errors import GpuorchError, PartlyFailed, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +40,8 @@ class Result:
     def code(self) -> int:
         if self.exit_code is not None:
             return self.exit_code
+        if self.errors and self.partial:
+            return PartlyFailed.exit_code
         return self.errors[0].exit_code if self.errors else 0
 
     @property

@@ -28,6 +28,7 @@ class Session:
         self.options: dict[str, Any] = {}
         self.output = _output_of(arguments)
         self.no_color = False
+        self.command = ""
         self.conversation = Conversation(sys.stderr, quiet=False)
 
     @property

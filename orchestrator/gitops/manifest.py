@@ -109,6 +109,9 @@ _REQUEST = {
 _AROUND = ("name", "owner", "ttl", "image", "access", "ssh_key", "ssh_from", "subnet", "disk_gib", "labels", "nodes")
 
 
+_FIELDS = f"fields: {', '.join(ManifestFile.model_fields)}"
+
+
 def read_manifest(path: Path) -> Manifest:
     """Read and check a specification.
 
@@ -118,12 +121,12 @@ def read_manifest(path: Path) -> Manifest:
     tree = _tree(path, text)
     content = yaml.safe_load(text)
     if not isinstance(content, dict):
-        raise ConfigInvalid(f"{path}: a specification is a mapping such as 'profile: a100x8'", hint="see docs/spec.md")
+        raise ConfigInvalid(f"{path}: a specification is a mapping such as 'profile: a100x8'", hint=_FIELDS)
     lines = _lines(tree)
     try:
         checked = ManifestFile.model_validate(content)
     except ValidationError as error:
-        raise ConfigInvalid(_sentence(path, error, lines), hint="see docs/spec.md for all fields") from error
+        raise ConfigInvalid(_sentence(path, error, lines), hint=_FIELDS) from error
     request = {
         field: (value, f"{path.name}:{lines.get(key, 1)}")
         for key, field in _REQUEST.items()

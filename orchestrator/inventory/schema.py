@@ -15,7 +15,8 @@ _TABLES = """
 CREATE TABLE deployments (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL, state TEXT NOT NULL, sandbox INTEGER NOT NULL,
     created_at TEXT NOT NULL, updated_at TEXT NOT NULL, expires_at TEXT, spec TEXT NOT NULL,
-    offer TEXT NOT NULL, attempt INTEGER NOT NULL, outputs TEXT NOT NULL, ready_source TEXT NOT NULL, problem TEXT NOT NULL
+    offer TEXT NOT NULL, attempt INTEGER NOT NULL, outputs TEXT NOT NULL, ready_source TEXT NOT NULL,
+    problem TEXT NOT NULL
 );
 CREATE UNIQUE INDEX living_name ON deployments (name) WHERE state NOT IN ('gone', 'failed');
 CREATE TABLE placements (deployment_id TEXT PRIMARY KEY, placement TEXT NOT NULL);

@@ -137,7 +137,8 @@ class Inventory:
 
     def attempts(self, deployment_id: str) -> list[Attempt]:
         rows = self._query(
-            "SELECT number, offer, result, kind, reason, applied, at FROM attempts WHERE deployment_id = ? ORDER BY number",
+            "SELECT number, offer, result, kind, reason, applied, at FROM attempts WHERE deployment_id = ?"
+            " ORDER BY number",
             (deployment_id,),
         )
         return [

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.errors import ConfigInvalid
+from orchestrator.errors import ConfigInvalid, Failure
 
 __all__ = ["ProviderSource", "cli_config_text", "mirrored_providers", "write_cli_config"]
 
@@ -68,11 +68,22 @@ def write_cli_config(source: ProviderSource, folder: Path) -> Path:
             )
     mirrors = tuple(mirror.absolute() for mirror in source.mirrors)
     text = cli_config_text(ProviderSource(mirrors=mirrors, direct=source.direct), mirrored_providers(mirrors))
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / _FILE
+    try:
+        _replace(path, text)
+    except OSError as error:
+        raise Failure(
+            f"{path} cannot be written: {error.strerror}", hint="choose another --state-dir, or allow writing there"
+        ) from error
+    return path
+
+
+def _replace(path: Path, text: str) -> None:
+    folder = path.parent
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if path.read_text(encoding="utf-8") == text:
-            return path
+            return
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{_FILE}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
@@ -81,7 +92,6 @@ def write_cli_config(source: ProviderSource, folder: Path) -> Path:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    return path
 
 
 def _quoted(text: str) -> str:

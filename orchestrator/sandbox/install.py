@@ -66,7 +66,7 @@ def prepare(folder: Path, clouds: Sequence[Cloud]) -> Installed:
             except OSError as error:
                 raise Failure(
                     f"the stand-in provider cannot be written to {path}: {error.strerror}",
-                    hint="choose another --cache-dir",
+                    hint="choose another --state-dir",
                 ) from error
     database = database_in(folder)
     environment = {

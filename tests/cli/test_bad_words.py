@@ -47,6 +47,7 @@ from tests.cli.build_cli import Shell
         (["render", "--profile", "t4x1"], 64, "Missing option '--out'"),
         (["prices", "show", "z9.huge"], 64, "the price book has no 'z9.huge'"),
         (["prices", "import", "none.csv"], 64, "none.csv"),
+        (["up", "--profile", "t4x1", "--sandbox", "--yes", "-o", "csv"], 64, "'csv' is not one of"),
         (["completion", "tcsh"], 64, "'tcsh' is not one of"),
     ],
 )
@@ -72,7 +73,18 @@ def test_a_wrong_word_is_told_in_json_too(shell: Shell, output: str) -> None:
     envelope = ended.json
     assert (ended.code, envelope["exit_code"], envelope["status"]) == (64, 64, "error")
     assert envelope["errors"][0]["code"] == "usage"
+    assert envelope["command"] == "offers"
     assert "z99x8" in envelope["errors"][0]["message"]
+
+
+def test_the_command_is_named_in_every_error(shell: Shell) -> None:
+    assert shell("prices", "show", "z9.huge", "-o", "json").json["command"] == "prices show"
+    assert shell("prices", "show", "--nonsense", "-o", "json").json["command"] == "prices show"
+
+
+def test_what_follows_the_name_belongs_to_the_other_side(shell: Shell) -> None:
+    # Not our -o: the sentence is about the name, which does not exist.
+    assert "no deployment is called 'nobody'" in shell("ssh", "nobody", "ps", "-o", "pid", "-q").err
 
 
 def test_a_public_address_for_everybody_is_refused(shell: Shell, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from orchestrator.cli.options import common_options
 from orchestrator.cli.result import Result
 
 __all__ = ["completion"]
@@ -11,6 +12,7 @@ __all__ = ["completion"]
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@common_options
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> Result:
     """Print the shell completion script.

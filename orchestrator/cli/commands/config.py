@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.options import common_options
+from orchestrator.cli.options import common_options, listing_options
 from orchestrator.cli.result import Result
 from orchestrator.cli.session import Session
 from orchestrator.settings import SETTINGS
@@ -19,13 +19,14 @@ __all__ = ["config"]
 
 
 @click.group()
+@common_options
 def config() -> None:
     """Show settings and where each comes from."""
 
 
 @config.command()
 @click.option("--origin", is_flag=True, help="Also where each value comes from.")
-@common_options
+@listing_options
 @click.pass_obj
 def show(session: Session, origin: bool) -> Result:
     """Show all settings. Options beat GPUORCH_… variables, ./gpuorch.toml, the user's file, /etc, defaults."""

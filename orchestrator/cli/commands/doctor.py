@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.cli.options import common_options
+from orchestrator.cli.options import listing_options
 from orchestrator.cli.result import Result
 from orchestrator.cli.session import Session
 
@@ -20,7 +20,7 @@ _MARKS = {"ok": "ok", "warning": "!!", "error": "XX"}
 
 @click.command()
 @click.option("--offline", is_flag=True, help="Ask no cloud.")
-@common_options
+@listing_options
 @click.pass_obj
 def doctor(session: Session, offline: bool) -> Result:
     """Check this installation and say how to mend it.

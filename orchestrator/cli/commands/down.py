@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.commands.status import complete_names
-from orchestrator.cli.options import common_options
+from orchestrator.cli.options import listing_options
 from orchestrator.cli.result import Result
 from orchestrator.cli.session import Session
-from orchestrator.errors import GpuorchError, PartlyFailed, Refused, UsageError
+from orchestrator.errors import GpuorchError, Refused, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ __all__ = ["down"]
 @click.option("--all", "every", is_flag=True, help="Every living deployment.")
 @click.option("--sandbox", is_flag=True, help="With --all: only simulated ones.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@common_options
+@listing_options
 @click.pass_obj
 def down(session: Session, names: tuple[str, ...], every: bool, sandbox: bool, yes: bool) -> Result:
     """Remove deployments, on the cloud's word.
@@ -63,13 +63,4 @@ def down(session: Session, names: tuple[str, ...], every: bool, sandbox: bool, y
             console.print("nothing to remove")
 
     partial = 0 < len(errors) < len(done)
-    code = PartlyFailed.exit_code if partial else None
-    return Result(
-        command="down",
-        data={"deployments": done},
-        human=human,
-        rows=done,
-        errors=errors,
-        partial=partial,
-        exit_code=code,
-    )
+    return Result(command="down", data={"deployments": done}, human=human, rows=done, errors=errors, partial=partial)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from orchestrator.cli.asked import request_from
-from orchestrator.cli.options import common_options, request_options
+from orchestrator.cli.options import listing_options, request_options
 from orchestrator.cli.result import Result
 from orchestrator.cli.session import Session
 from orchestrator.errors import NoOffer
@@ -29,7 +30,7 @@ _SHOWN_IN_TABLE = 20
 @click.option("--explain", is_flag=True, help="Also list every offer that was dropped, and why.")
 @click.option("--limit", type=click.IntRange(min=1), help="Show so many; default: all, 20 in the table.")
 @click.option("--all-providers", is_flag=True, help="Also providers that gpuorch has prices of but cannot use.")
-@common_options
+@listing_options
 @click.pass_obj
 def offers(session: Session, /, explain: bool, limit: int | None, all_providers: bool, **typed: Any) -> Result:
     """List every offer that fits, cheapest first.
@@ -55,13 +56,15 @@ def offers(session: Session, /, explain: bool, limit: int | None, all_providers:
 
 
 def _result(seen: View, ranking: Ranking, *, explain: bool, limit: int | None) -> Result:
-    from orchestrator.model.codec import money, offer_record, rejected_record
+    from orchestrator.model.codec import offer_record, rejected_record
     from orchestrator.placement.choose import share_of_on_demand
 
     now = seen.context.now
     shares = share_of_on_demand(seen.offers)
     shown = ranking.fitting[:limit] if limit else ranking.fitting
-    records = [{**offer_record(offer, now=now), "share_of_on_demand": money(shares.get(offer.key))} for offer in shown]
+    records = [
+        {**offer_record(offer, now=now), "share_of_on_demand": _rounded(shares.get(offer.key))} for offer in shown
+    ]
     data: dict[str, Any] = {
         "offers": records,
         "total": len(ranking.fitting),
@@ -76,6 +79,10 @@ def _result(seen: View, ranking: Ranking, *, explain: bool, limit: int | None) -
         _draw(console, seen, ranking, limit=limit, explain=explain)
 
     return Result(command="offers", data=data, human=human, rows=records, errors=[error] if error else [])
+
+
+def _rounded(share: Decimal | None) -> str | None:
+    return None if share is None else str(share.quantize(Decimal("0.0001")))
 
 
 def _nothing(seen: View) -> NoOffer:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.options import common_options
+from orchestrator.cli.options import common_options, listing_options
 from orchestrator.cli.result import Result
 from orchestrator.cli.session import Session
 from orchestrator.errors import UsageError
@@ -25,6 +25,7 @@ _SHOWN = 20
 
 
 @click.group()
+@common_options
 def prices() -> None:
     """Look into the price book and import into it."""
 
@@ -33,7 +34,7 @@ def prices() -> None:
 @click.argument("instance_type", required=False)
 @click.option("--cloud", help="Only this cloud.")
 @click.option("--region", help="Only this region.")
-@common_options
+@listing_options
 @click.pass_obj
 def show(session: Session, instance_type: str | None, cloud: str | None, region: str | None) -> Result:
     """Show every price of an instance type, or, without one, what the book holds by cloud and source."""
@@ -101,12 +102,16 @@ def _sources(session: Session, cloud: str | None) -> Result:
 @prices.command(name="import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--cloud", help="The cloud of a file that does not name it.")
-@click.option("--observed-at", metavar="TIME", help="When prices without a time were observed; default: the file's own time.")
+@click.option(
+    "--observed-at", metavar="TIME", help="When prices without a time were observed; default: the file's own time."
+)
 @click.option("--replace", is_flag=True, help="Empty the book first.")
 @click.option("--force", is_flag=True, help="Take what can be read of a cut or shrunk file.")
 @common_options
 @click.pass_obj
-def import_(session: Session, file: Path, cloud: str | None, observed_at: str | None, replace: bool, force: bool) -> Result:
+def import_(
+    session: Session, file: Path, cloud: str | None, observed_at: str | None, replace: bool, force: bool
+) -> Result:
     """Import prices: our own CSV, SkyPilot's v8 or gpuhunt's catalogue; also .gz, .xz and .zip.
 
     Rows that cannot be right are put aside and reported; they are never chosen.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.options import common_options
+from orchestrator.cli.options import listing_options
 from orchestrator.cli.result import Result
 from orchestrator.cli.session import Session
 from orchestrator.model.codec import number
@@ -23,7 +23,7 @@ _PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
 
 @click.command()
 @click.option("--accelerators", is_flag=True, help="Facts of each accelerator, with sources, instead of profiles.")
-@common_options
+@listing_options
 @click.pass_obj
 def profiles(session: Session, accelerators: bool) -> Result:
     """List GPU profiles and accelerator facts.

@@ -17,7 +17,7 @@ from orchestrator.errors import UsageError
 __all__ = ["ssh"]
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("name", shell_complete=complete_names)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--print", "print_only", is_flag=True, help="Print the command line instead of running it.")

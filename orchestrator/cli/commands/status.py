@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.options import common_options
+from orchestrator.cli.options import listing_options
 from orchestrator.cli.result import Result
 from orchestrator.cli.session import Session
 
@@ -29,7 +29,7 @@ def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) 
 @click.option("--all", "all_states", is_flag=True, help="Also those that are gone.")
 @click.option("--events", is_flag=True, help="Also attempts and events.")
 @click.option("--offline", is_flag=True, help="Only read the records; ask no cloud, repair nothing.")
-@common_options
+@listing_options
 @click.pass_obj
 def status(session: Session, names: tuple[str, ...], all_states: bool, events: bool, offline: bool) -> Result:
     """Show deployments, after asking the clouds.
@@ -37,6 +37,7 @@ def status(session: Session, names: tuple[str, ...], all_states: bool, events: b
     What a killed gpuorch or terraform left unfinished is finished or undone on the way.
     """
     from orchestrator.cli.deployments import attempt_record, deployment_record, status_columns, status_row
+    from orchestrator.model.codec import iso
     from orchestrator.operations.down import named
     from orchestrator.operations.status import survey
 
@@ -51,7 +52,7 @@ def status(session: Session, names: tuple[str, ...], all_states: bool, events: b
             identity = item.deployment.id
             record["attempts"] = [attempt_record(attempt) for attempt in world.inventory.attempts(identity)]
             record["events"] = [
-                {"at": event.at.isoformat(), "kind": event.kind, "data": dict(event.data)}
+                {"at": iso(event.at), "kind": event.kind, "data": dict(event.data)}
                 for event in world.inventory.events(identity)
             ]
         records.append(record)
@@ -74,9 +75,8 @@ def status(session: Session, names: tuple[str, ...], all_states: bool, events: b
                 )
                 console.print(line.rstrip(), markup=False, soft_wrap=True)
             for event in record["events"]:
-                console.print(
-                    f"  {event['at']} {event['kind']} {event['data'] or ''}".rstrip(), markup=False, soft_wrap=True
-                )
+                told = " ".join(f"{key}={value}" for key, value in event["data"].items())
+                console.print(f"  {event['at']} {event['kind']} {told}".rstrip(), markup=False, soft_wrap=True)
 
     errors = [item.error for item in seen if item.error is not None]
     flat = [{key: value for key, value in record.items() if key not in ("attempts", "events")} for record in records]

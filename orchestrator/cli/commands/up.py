@@ -138,13 +138,13 @@ def _explain(session: Session, proposal: Proposal) -> None:
 
 def proposal_lines(session: Session, proposal: Proposal) -> list[str]:
     """What a proposal means, in lines: the offer, its price per hour and month, why, what next, what limits hold."""
-    from orchestrator.cli.figures import age_text, money_text, offer_text
+    from orchestrator.cli.figures import age_text, duration_text, money_text, offer_text
 
     chosen = proposal.placement.chosen
     now = session.world.clock.now()
     spec = proposal.spec
     month = money_text(proposal.price_per_month, chosen.currency)
-    ttl = f"ends itself after {spec['ttl_seconds'] // 3600} h" if spec["ttl_seconds"] else "no time limit (--ttl)"
+    ttl = f"ends itself after {duration_text(spec['ttl_seconds'])}" if spec["ttl_seconds"] else "no time limit (--ttl)"
     cap = f"at most ${spec['max_price_per_hour']}/h" if spec["max_price_per_hour"] else "no price limit (--max-price)"
     fallbacks = proposal.placement.fallbacks
     lines = [
@@ -190,6 +190,6 @@ def _result(
             lines = machine_lines(deployment)
         else:
             lines = [*proposal_lines(session, proposal), "dry run: nothing was made"] if proposal else []
-        console.print("\n".join(lines), markup=False)
+        console.print("\n".join(lines), markup=False, soft_wrap=True)
 
     return Result(command="up", data=data, human=None if error else human, errors=[error] if error else [])
