@@ -100,7 +100,7 @@ def test_denials_of_all_sources_add_up(tmp_path: Path) -> None:
 def test_exchange_rates_can_stand_in_the_environment(tmp_path: Path) -> None:
     found = load(tmp_path, environ={"GPUORCH_EXCHANGE_RATES": "cny=0.14, EUR=1.10"})
     assert found["exchange_rates"] == {"CNY": Decimal("0.14"), "EUR": Decimal("1.10")}
-    with pytest.raises(ConfigInvalid, match="write CNY=0.14,EUR=1.10"):
+    with pytest.raises(ConfigInvalid, match="write CNY="):
         load(tmp_path, environ={"GPUORCH_EXCHANGE_RATES": "0.14"})
 
 

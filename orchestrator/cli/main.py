@@ -44,7 +44,14 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run with ``arguments``; the exit code."""
     session = new_session(arguments)
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    before = signal.signal(signal.SIGTERM, _as_interrupt)
+    try:
+        return _run(session, arguments)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run(session: Session, arguments: list[str]) -> int:
     try:
         result = cli.main(
             arguments, prog_name="gpuorch", complete_var="_GPUORCH_COMPLETE", standalone_mode=False, obj=session

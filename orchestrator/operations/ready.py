@@ -19,6 +19,10 @@ __all__ = ["look", "wait_until_ready"]
 
 _PAUSE_SECONDS = 10.0
 _SANDBOX_PAUSE_SECONDS = 0.25
+# A wait goes on over so many calls in a row that fail: a minute's trouble at the cloud must not end it.
+_UNANSWERED = 6
+# A cloud's lists lag behind what it has just made; missing from one means gone only after this time.
+_VISIBLE_WITHIN = timedelta(minutes=1)
 _STATUS_FILE = "/var/lib/gpuorch/status.json"
 
 
@@ -30,9 +34,20 @@ def wait_until_ready(world: World, deployment: Deployment, timeout: timedelta) -
     """
     deadline = world.clock.now() + timeout
     pause = _SANDBOX_PAUSE_SECONDS if deployment.sandbox else _PAUSE_SECONDS
+    # Whatever it was called before: this is another try at hearing it.
+    deployment = replace(deployment, state=DeploymentState.BOOTSTRAPPING)
+    unanswered = 0
     with world.progress.stage("bootstrap") as stage:
         while True:
-            deployment, report = look(world, deployment)
+            try:
+                deployment, report = look(world, deployment)
+                unanswered = 0
+            except CloudCallFailed as error:
+                unanswered += 1
+                if unanswered == _UNANSWERED:
+                    raise
+                report = None
+                stage.detail(error.message)
             if deployment.state is DeploymentState.READY:
                 stage.detail(f"ready, by its {deployment.ready_source}")
                 return deployment
@@ -64,6 +79,8 @@ def look(world: World, deployment: Deployment) -> tuple[Deployment, ReadyReport 
     api = world.open_machines(offer.cloud, offer.region, deployment.sandbox)
     machines = api.find(deployment.id)
     now = world.clock.now()
+    if not machines and now - deployment.updated_at < _VISIBLE_WITHIN:
+        return deployment, None
     if not any(machine.state.billed and machine.state is not MachineState.TERMINATING for machine in machines):
         over = deployment.expires_at is not None and deployment.expires_at <= now
         reason = next((machine.state_reason for machine in machines if machine.state_reason), "")

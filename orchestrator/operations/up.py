@@ -112,7 +112,7 @@ def resume(world: World, deployment: Deployment, *, wait: timedelta | None) -> D
                     place.adopt_strays()
             if deployment.state in (DeploymentState.PLANNED, DeploymentState.CREATING):
                 deployment = provision(world, deployment, runner)
-    if deployment.state is DeploymentState.BOOTSTRAPPING and wait is not None:
+    if deployment.state in (DeploymentState.BOOTSTRAPPING, DeploymentState.DEGRADED) and wait is not None:
         return wait_until_ready(world, deployment, wait)
     return deployment
 

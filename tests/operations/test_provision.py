@@ -12,6 +12,7 @@ import pytest
 from orchestrator.errors import CapacityNotObtained, CloudCallFailed, Interrupted, NotGone, NotReady, TerraformFailed
 from orchestrator.model.deployment import AttemptResult, Deployment, DeploymentState
 from orchestrator.model.failure import FailureKind
+from orchestrator.model.machine import Machine
 from orchestrator.model.offer import Market, Offer
 from orchestrator.operations.down import take_down
 from orchestrator.operations.status import survey
@@ -19,7 +20,7 @@ from orchestrator.operations.up import resume
 from orchestrator.operations.world import World
 from orchestrator.stack.readiness import status_lines
 from tests.build import an_offer
-from tests.operations.build_world import FakeCloud, FakeRunner, a_deployment, a_world, offers_over, placed
+from tests.operations.build_world import FakeCloud, FakeMachines, FakeRunner, a_deployment, a_world, offers_over, placed
 
 CAPACITY = "api error InsufficientInstanceCapacity: We currently do not have sufficient p4d.24xlarge capacity"
 QUOTA = "api error VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of 0 allows"
@@ -184,11 +185,49 @@ def test_a_machine_that_says_nothing_is_degraded_when_the_time_is_over_and_ready
     assert (seen.deployment.state, seen.deployment.problem) == (DeploymentState.READY, "")
 
 
+def test_a_wait_outlasts_a_cloud_that_does_not_answer_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offers = offers_over(["us-east-1"])
+    world, deployment, _ = begun(tmp_path, offers, lambda values: None)
+    made = resume(world, deployment, wait=None)
+    find, answers = FakeMachines.find, iter([False] * 5 + [True] * 50)
+
+    def flaky(self: FakeMachines, deployment_id: str) -> list[Machine]:
+        if not next(answers):
+            raise CloudCallFailed("no answer")
+        return find(self, deployment_id)
+
+    monkeypatch.setattr(FakeMachines, "find", flaky)
+    assert resume(world, made, wait=timedelta(minutes=5)).state is DeploymentState.READY
+
+    def silent(self: FakeMachines, deployment_id: str) -> list[Machine]:
+        raise CloudCallFailed("no answer")
+
+    monkeypatch.setattr(FakeMachines, "find", silent)
+    with pytest.raises(CloudCallFailed):
+        resume(world, made, wait=timedelta(minutes=5))
+
+
+def test_up_again_listens_again_to_a_degraded_machine(tmp_path: Path) -> None:
+    offers = offers_over(["us-east-1"])
+    world, deployment, fake = begun(tmp_path, offers, lambda values: None, console="")
+    with pytest.raises(NotReady):
+        resume(world, deployment, wait=timedelta(minutes=1))
+    degraded = world.inventory.get("train")
+    assert degraded is not None
+    assert resume(a_world(tmp_path, fake), degraded, wait=timedelta(minutes=1)).state is DeploymentState.READY
+
+
 def test_a_machine_that_vanished_is_lost_not_gone(tmp_path: Path) -> None:
     offers = offers_over(["us-east-1"])
     world, deployment, fake = begun(tmp_path, offers, lambda values: None)
     done = resume(world, deployment, wait=timedelta(minutes=1))
     fake.delete(done.outputs["machine_id"])
+    [seen] = survey(world, world.inventory.deployments())
+    # A list that lags behind looks the same: for a minute it is not believed.
+    assert seen.deployment.state is DeploymentState.READY
+    world.clock.sleep(61)
     [seen] = survey(world, world.inventory.deployments())
     assert seen.deployment.state is DeploymentState.LOST
     # Its network is still there, so the deployment is, too.
