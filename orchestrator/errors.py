@@ -14,6 +14,7 @@
     └── Failure                     exit 1   failure
         ├── TerraformMissing                 terraform-missing    no usable terraform binary
         ├── TerraformFailed                  terraform-failed     terraform ended with an error
+        ├── NotSetUp                         not-set-up           a cloud lacks credentials or a setting
         ├── CloudCallFailed                  cloud-call-failed    a cloud's own API did not answer as it should
         ├── NotGone                          not-gone             a machine is not confirmed deleted
         ├── NotReady                         not-ready            the machine did not report itself ready in time
@@ -41,6 +42,7 @@ __all__ = [
     "NoOffer",
     "NotGone",
     "NotReady",
+    "NotSetUp",
     "PartlyFailed",
     "Refused",
     "StoreDamaged",
@@ -144,6 +146,12 @@ class TerraformFailed(Failure):
         super().__init__(message, hint=hint)
         self.command = command
         self.diagnostics = diagnostics
+
+
+class NotSetUp(Failure):
+    """Offers fit, but every cloud that has them lacks credentials or a setting here."""
+
+    code = "not-set-up"
 
 
 class CloudCallFailed(Failure):

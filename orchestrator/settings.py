@@ -112,6 +112,12 @@ def _rates(value: Any) -> dict[str, Decimal]:
     return {str(currency).upper(): _positive(rate) for currency, rate in value.items()}
 
 
+def _tables(value: Any) -> dict[str, dict[str, str]]:
+    if not isinstance(value, Mapping) or not all(isinstance(table, Mapping) for table in value.values()):
+        raise ValueError("write a table for each cloud, such as [cloud_settings.NAME]")
+    return {str(cloud): {str(key): str(text) for key, text in table.items()} for cloud, table in value.items()}
+
+
 def one_of(*words: str) -> Callable[[Any], str]:
     """A parser that takes one of ``words``."""
 
@@ -132,8 +138,8 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(key="tf_mirror", help="Folders to take Terraform providers from, before the registry.", parse=_paths),
         Setting(
             key="market",
-            help="spot, on-demand or auto (the cheaper, the other as fallback).",
-            parse=one_of("spot", "on-demand", "auto"),
+            help="spot, on-demand, subscription-monthly, or auto (spot or on-demand, the cheaper first).",
+            parse=one_of("spot", "on-demand", "subscription-monthly", "auto"),
             default="on-demand",
         ),
         Setting(key="clouds", help="Clouds that may be used (globs).", parse=split_words, default=()),
@@ -157,6 +163,12 @@ SETTINGS: Mapping[str, Setting] = {
             help="How long to wait for a machine to report itself ready.",
             parse=parse_duration,
             default=timedelta(minutes=30),
+        ),
+        Setting(
+            key="cloud_settings",
+            help="Settings that only one cloud has, as a table for each cloud.",
+            parse=_tables,
+            default={},
         ),
         Setting(key="exchange_rates", help="USD per unit of other currencies, as a table.", parse=_rates, default={}),
     )

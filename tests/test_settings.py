@@ -49,7 +49,10 @@ def test_options_that_were_not_given_do_not_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("market = 'cheap'", "market = 'cheap' is not usable: write one of spot, on-demand, auto"),
+        (
+            "market = 'cheap'",
+            "market = 'cheap' is not usable: write one of spot, on-demand, subscription-monthly, auto",
+        ),
         ("max_price = 'much'", "write a number"),
         ("max_price = -1", "above zero"),
         ("max_price = inf", "above zero"),

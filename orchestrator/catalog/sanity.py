@@ -40,6 +40,7 @@ _MARKETS = {
     "ondemand": Market.ON_DEMAND,
     "spot": Market.SPOT,
     "preemptible": Market.SPOT,
+    "subscription-monthly": Market.SUBSCRIPTION_MONTHLY,
 }
 # ISO 4217
 _CURRENCIES = frozenset(
@@ -123,7 +124,9 @@ def _offer(row: RawRow, default_time: datetime, now: datetime) -> Offer:
     name, count, gpu_memory = _gpu(row.gpu, row.gpu_count, row.gpu_memory_gib)
     market = _MARKETS.get(row.market.strip().lower())
     if market is None:
-        raise _Kept(Reason.MARKET, f"the market is {_quoted(row.market)}; it must be on-demand or spot")
+        raise _Kept(
+            Reason.MARKET, f"the market is {_quoted(row.market)}; it must be on-demand, spot or subscription-monthly"
+        )
     price, currency = _price(row, name, count)
     when = _time(row.observed_at) if row.observed_at else default_time
     _check_not_future(when, now)

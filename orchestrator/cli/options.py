@@ -148,7 +148,9 @@ def request_options(function: F) -> F:
             help="Clouds to use; default all.",
         ),
         click.option(
-            "--market", type=click.Choice(["spot", "on-demand", "auto"]), help="How to pay; auto: the cheaper."
+            "--market",
+            type=click.Choice(["spot", "on-demand", "subscription-monthly", "auto"]),
+            help="How to pay; auto: the cheaper.",
         ),
         click.option("--on-demand", "on_demand", is_flag=True, help="The same as --market on-demand."),
         click.option("--spot", is_flag=True, help="The same as --market spot."),

@@ -10,9 +10,15 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
+_UNLIMITED = 100_000
+
 
 def draw(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[str] = ()) -> None:
-    """A table without a frame; columns named in ``right`` are right-aligned."""
+    """A table without a frame; columns named in ``right`` are right-aligned.
+
+    Cells are never cut, however narrow the terminal: a name that has lost its end is of no use to anybody.
+    """
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
@@ -23,4 +29,5 @@ def draw(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]
     for row in rows:
         # Text, not markup: a name may hold brackets.
         table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+    needed = Measurement.get(console, console.options.update(max_width=_UNLIMITED), table).maximum
+    console.print(table, width=needed, crop=False)

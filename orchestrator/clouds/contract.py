@@ -7,7 +7,7 @@ package named by the entry-point group ``gpuorch.clouds``. Importing it must imp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ from orchestrator.model.launch import Image, Launch, ProviderPin
 from orchestrator.model.machine import Finding, FoundResource, Machine
 from orchestrator.model.offer import Offer
 
-__all__ = ["Cloud", "Machines", "SandboxCloud"]
+__all__ = ["Cloud", "CloudSetting", "Machines", "SandboxCloud"]
 
 
 class Machines(Protocol):
@@ -48,6 +48,21 @@ class Machines(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CloudSetting:
+    """A setting that only one cloud has (a project, a compartment), by its key in ``[cloud_settings.<cloud>]``.
+
+    Without one there, ``GPUORCH_<CLOUD>_<KEY>`` counts, then the cloud's own ``variables``, then ``default``.
+    ``sandbox`` stands in for it where the cloud is simulated. ``required``: without it the cloud cannot be used.
+    """
+
+    help: str
+    variables: tuple[str, ...] = ()
+    default: str = ""
+    required: bool = False
+    sandbox: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxCloud:
     """What the sandbox needs to stand in for the provider: its real schema and the rules the schema cannot say.
 
@@ -69,6 +84,9 @@ class Cloud:
     user's ``--image``, raising ``UsageError`` when it is none. ``check(launch)`` raises ``UsageError`` or ``Refused``
     for what the cloud cannot do (before any effect). ``machines(region)`` opens the API, ``findings()`` is the cloud's
     part of ``gpuorch doctor``, ``caller_address()`` the public address that the cloud sees us come from.
+    ``settings`` are its own settings; their values stand in ``Launch.cloud_settings``. ``no_credentials(environ)`` is
+    ``""``, or, where it is certain without asking anybody that there are none, a sentence that says so and how to get
+    them.
     """
 
     name: str
@@ -85,5 +103,7 @@ class Cloud:
     caller_address: Callable[[], str]
     user_data_limit_bytes: int
     module_variables: Callable[[Launch], Mapping[str, Any]] = lambda launch: {}
+    settings: Mapping[str, CloudSetting] = field(default_factory=dict)
+    no_credentials: Callable[[Mapping[str, str]], str] = lambda environ: ""
     session_command: Callable[[str, str], Sequence[str]] | None = None
     sandbox: SandboxCloud | None = None

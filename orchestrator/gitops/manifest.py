@@ -58,7 +58,7 @@ class ManifestFile(BaseModel):
     name: Annotated[str, BeforeValidator(_name)] | None = None
     profile: str | None = None
     gpu: str | None = None
-    market: Literal["spot", "on-demand", "auto"] | None = None
+    market: Literal["spot", "on-demand", "subscription-monthly", "auto"] | None = None
     clouds: Words | None = None
     denied_clouds: Words | None = None
     regions: Words | None = None

@@ -25,9 +25,9 @@ class Access(StrEnum):
 class Request:
     """What was typed, on the command line or in a file: unresolved words, ``None`` where nothing was said.
 
-    Exactly one of ``profile`` (``a100x8``) and ``gpu`` (``A100-80GB:8``) is needed. ``market`` is ``spot``,
-    ``on-demand`` or ``auto``. The name lists hold globs. ``origins`` maps a field's name to where its value came from
-    (``--max-price``, ``job.yaml:7``, ``GPUORCH_MARKET``, ``default`` …).
+    Exactly one of ``profile`` (``a100x8``) and ``gpu`` (``A100-80GB:8``) is needed. ``market`` is a
+    :class:`~orchestrator.model.offer.Market`'s value or ``auto``. The name lists hold globs. ``origins`` maps a field's
+    name to where its value came from (``--max-price``, ``job.yaml:7``, ``GPUORCH_MARKET``, ``default`` …).
     """
 
     profile: str | None = None

@@ -27,7 +27,7 @@ class FailureKind(StrEnum):
 
     @property
     def try_next(self) -> bool:
-        """Whether another offer may succeed where this one failed."""
+        """Whether another offer of the same cloud may succeed where this one failed."""
         return self not in (FailureKind.AUTH, FailureKind.INVALID)
 
 

@@ -52,7 +52,7 @@ class Launch:
     ``ttl`` counts from the machine's first boot. ``expires_at`` is an ISO time for the tag, ``""`` when not known
     (``gpuorch render``), so that the same launch always renders to the same bytes. ``ssh_allowed_cidrs`` is empty
     unless ``access`` is SSH. ``subnet`` ``""`` means an own network. ``checkpoint_uri`` is ``""`` or a prefix in an
-    object store.
+    object store. ``cloud_settings`` are the values of the settings that only the offer's cloud has.
     """
 
     deployment_id: str
@@ -70,6 +70,7 @@ class Launch:
     subnet: str = ""
     disk_gib: int = 200
     checkpoint_uri: str = ""
+    cloud_settings: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -15,6 +15,7 @@ class Market(StrEnum):
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
+    SUBSCRIPTION_MONTHLY = "subscription-monthly"  # paid a month ahead; its price is the month's, by the hour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

@@ -9,6 +9,7 @@ from orchestrator.catalog.query import book_id
 from orchestrator.model.demand import Demand, Request
 from orchestrator.model.offer import Offer
 from orchestrator.model.placement import Placement
+from orchestrator.operations.cloud_settings import not_set_up
 from orchestrator.operations.world import World
 from orchestrator.placement.choose import Context, Ranking, place, rank
 from orchestrator.profiles.resolve import resolve
@@ -41,19 +42,27 @@ def view(
     ignore_failures: bool = False,
     everything: bool = False,
     max_price_age: timedelta | None = None,
+    to_make: bool = False,
 ) -> View:
-    """Read what a decision needs. ``everything``: all machines with an accelerator, to say why each dropped out."""
+    """Read what a decision needs.
+
+    ``everything``: all machines with an accelerator, to say why each dropped out. ``to_make``: a machine is to be made
+    by it, so clouds that cannot be used here are left out.
+    """
     demand = replace(resolve(request), max_price_age=max_price_age or world.settings["max_price_age"])
     now = world.clock.now()
     offers = tuple(world.book.offers(None if everything else demand.gpu.accelerators))
     cool_downs = () if ignore_failures else world.inventory.cool_downs(now, sandbox=sandbox)
+    modules = world.modules(sandbox)
+    usable = {offer.cloud for offer in offers} & modules if to_make and not sandbox else ()
     context = Context(
         now=now,
         book=book_id(offers, world.book.revision),
         cool_downs=cool_downs,
-        modules=world.modules(sandbox),
+        modules=modules,
         rates=world.rates,
         include_foreign=foreign,
+        not_set_up=not_set_up(world, sorted(usable)),
     )
     return View(
         demand=demand,

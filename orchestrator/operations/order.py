@@ -69,6 +69,7 @@ def specification(world: World, order: Order, label: str) -> dict[str, Any]:
         "disk_gib": order.disk_gib or settings["disk_gib"],
         "checkpoint_uri": order.checkpoint_uri.rstrip("/"),
         "labels": dict(sorted(order.labels.items())),
+        "cloud_settings": {},
     }
 
 
@@ -99,6 +100,7 @@ def launch_for(
         subnet=spec["subnet"],
         disk_gib=spec["disk_gib"],
         checkpoint_uri=spec["checkpoint_uri"],
+        cloud_settings=spec["cloud_settings"].get(offer.cloud, {}),
         labels=spec["labels"],
     )
 

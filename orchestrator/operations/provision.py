@@ -55,6 +55,8 @@ class _Walk:
         known = world.inventory.cool_downs(self._now(), sandbox=deployment.sandbox)
         self.learnt = CoolDownIndex(cool_down for cool_down in known if cool_down.since >= deployment.created_at)
         self.last: Failure | None = None
+        # Clouds that nothing more is tried in, and why: credentials, or a configuration that they refuse.
+        self.ruled_out: dict[str, Failure] = {}
         self.written: dict[Path, Stack] = {}
 
     def run(self) -> Deployment:
@@ -62,8 +64,8 @@ class _Walk:
         for number, offer in enumerate(self.candidates[first - 1 :], first):
             if number in self.tried:
                 continue
-            if covered := still_fits(offer, self.learnt, self._now()):
-                self._skip(number, offer, covered)
+            if skipped := self._stands_against(offer):
+                self._skip(number, offer, *skipped)
                 continue
             self._leave_place(offer)
             try:
@@ -131,14 +133,16 @@ class _Walk:
         identity, name = self.deployment.id, self.deployment.name
         return launch_for(self.deployment.spec, offer, cloud, deployment_id=identity, name=name).image.ssh_user
 
-    def _skip(self, number: int, offer: Offer, covered: CoolDown) -> None:
+    def _stands_against(self, offer: Offer) -> tuple[FailureKind, str] | None:
+        if failure := self.ruled_out.get(offer.cloud):
+            return failure.kind, f"nothing more is tried in {offer.cloud}: {failure.reason}"
+        if covered := still_fits(offer, self.learnt, self._now()):
+            return covered.kind, f"failed a moment ago: {covered.reason}"
+        return None
+
+    def _skip(self, number: int, offer: Offer, kind: FailureKind, reason: str) -> None:
         skipped = Attempt(
-            number=number,
-            offer=offer,
-            result=AttemptResult.SKIPPED,
-            kind=covered.kind,
-            reason=f"failed a moment ago: {covered.reason}",
-            at=self._now(),
+            number=number, offer=offer, result=AttemptResult.SKIPPED, kind=kind, reason=reason, at=self._now()
         )
         self.world.inventory.record_attempts(self.deployment, [skipped])
 
@@ -169,7 +173,12 @@ class _Walk:
         self.world.inventory.record_attempts(self.deployment, [failed], cool_down)
         self.world.progress.say(f"failed ({failure.kind}): {failure.reason}")
         if not failure.kind.try_next:
-            self._give_up(offer, failure, error)
+            self.ruled_out[offer.cloud] = failure
+            if all(other.cloud in self.ruled_out for other in self.candidates[number:]):
+                self._give_up(offer, failure, error)
+            self.world.progress.say(
+                f"nothing more is tried in {offer.cloud}; {failure.hint or error.hint}".rstrip("; ")
+            )
         if cool_down is not None:
             self.learnt.add(cool_down)
         self.last = failure

@@ -8,11 +8,12 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from orchestrator.errors import Refused, UsageError
+from orchestrator.errors import NoOffer, NotSetUp, Refused, UsageError
 from orchestrator.model.demand import Access, Demand
 from orchestrator.model.deployment import Deployment, DeploymentState, valid_name
 from orchestrator.model.placement import Placement
-from orchestrator.operations.decide import view
+from orchestrator.operations.cloud_settings import cloud_settings
+from orchestrator.operations.decide import View, view
 from orchestrator.operations.locks import deployment_lock
 from orchestrator.operations.order import Order, caller, launch_for, specification
 from orchestrator.operations.places import current_place
@@ -45,9 +46,16 @@ class Proposal:
 
 
 def propose(
-    world: World, order: Order, *, ignore_failures: bool = False, max_price_age: timedelta | None = None
+    world: World,
+    order: Order,
+    *,
+    ignore_failures: bool = False,
+    max_price_age: timedelta | None = None,
+    to_make: bool = False,
 ) -> Proposal:
     """Decide what ``order`` would give. Changes nothing and asks no network.
+
+    ``to_make``: leave out clouds that cannot be used here; :class:`NotSetUp` when that leaves none.
 
     Raises :class:`NoOffer`, and :class:`UsageError` or :class:`Refused` for what the chosen cloud cannot do.
     """
@@ -57,14 +65,31 @@ def propose(
             hint="use 2 to 40 lower-case letters, digits and dashes, beginning with a letter",
         )
     seen = view(
-        world, order.request, sandbox=order.sandbox, ignore_failures=ignore_failures, max_price_age=max_price_age
+        world,
+        order.request,
+        sandbox=order.sandbox,
+        ignore_failures=ignore_failures,
+        max_price_age=max_price_age,
+        to_make=to_make,
     )
-    placement = seen.placement()
+    placement = _placement(seen)
     label = seen.demand.gpu.label
     spec = specification(world, order, label)
+    for name in sorted({offer.cloud for offer in placement.candidates}):
+        spec["cloud_settings"][name] = cloud_settings(world, world.cloud(name), sandbox=order.sandbox)
     name = order.name or _free_name(world, label)
     _check(world, placement, spec, name)
     return Proposal(name=name, demand=seen.demand, placement=placement, spec=spec, sandbox=order.sandbox)
+
+
+def _placement(seen: View) -> Placement:
+    try:
+        return seen.placement()
+    except NoOffer as error:
+        if any(rejected.filter == "not-set-up" for rejected in error.rejected):
+            missing = "; ".join(sorted(set(seen.context.not_set_up.values())))
+            raise NotSetUp(f"offers fit, but their clouds cannot be used here: {missing}", hint=error.hint) from error
+        raise
 
 
 def bring_up(world: World, proposal: Proposal, *, wait: timedelta | None) -> Deployment:

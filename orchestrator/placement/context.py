@@ -21,7 +21,8 @@ class Context:
 
     ``modules`` are the clouds that we can make machines in. ``rates`` is, for each currency, how much of the demand's
     currency one unit of it is; a demand's own currency needs none. ``include_foreign`` lets :func:`rank` also list
-    offers of clouds without a module; :func:`place` never takes one.
+    offers of clouds without a module; :func:`place` never takes one. ``not_set_up`` says, for each cloud that cannot
+    be used by whoever asks, what is missing.
     """
 
     now: datetime
@@ -30,6 +31,7 @@ class Context:
     modules: frozenset[str]
     rates: Mapping[str, Decimal] = field(default_factory=dict)
     include_foreign: bool = False
+    not_set_up: Mapping[str, str] = field(default_factory=dict)
 
 
 def price_in(demand: Demand, context: Context, offer: Offer) -> Decimal | None:

@@ -148,6 +148,7 @@ _HINTS = {
     "denied-region": "take back the denial of that region, or ask for another machine",
     "unknown-price": "import a price for it: gpuorch prices import FILE",
     "unavailable": "try again later, or allow more regions",
+    "not-set-up": "gpuorch doctor says what each cloud needs",
     "price-age": "import newer prices (gpuorch prices import FILE), or allow older ones",
 }
 

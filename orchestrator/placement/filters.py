@@ -112,8 +112,12 @@ def denied_region(demand: Demand, context: Context) -> Check | None:
     matches = _globs(demand.where.denied_regions)
 
     def reason(place: tuple[str, str]) -> str | None:
-        glob = matches(*place)
-        return f"{_place(*place)} is denied (by {glob})" if glob else None
+        if glob := matches(*place):
+            return f"{_place(*place)} is denied (by {glob})"
+        region, zone = place
+        # The cloud chooses the zone of such an offer, and it could choose the denied one.
+        of_it = [glob for glob in demand.where.denied_regions if glob.startswith(region.lower()) and not zone]
+        return f"it names no zone of {region}, and {of_it[0]} is denied" if of_it else None
 
     return _remembered(lambda offer: (offer.region, offer.zone), reason)
 
@@ -128,6 +132,10 @@ def no_module(demand: Demand, context: Context) -> Check | None:
         return f"gpuorch has no Terraform module for {offer.cloud}: it can be listed (--all-providers) but not chosen"
 
     return check
+
+
+def not_set_up(demand: Demand, context: Context) -> Check | None:
+    return (lambda offer: context.not_set_up.get(offer.cloud)) if context.not_set_up else None
 
 
 def unavailable(demand: Demand, context: Context) -> Check:
@@ -227,6 +235,7 @@ FILTERS: dict[str, Filter] = {
     "unavailable": unavailable,
     "price-age": price_age,
     "cool-down": cool_down,
+    "not-set-up": not_set_up,
 }
 """Every filter by its stable name, in the order in which they are asked: the first that drops an offer names itself."""
 

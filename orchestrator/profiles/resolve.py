@@ -16,12 +16,14 @@ __all__ = ["resolve"]
 _MARKETS = {
     "spot": frozenset({Market.SPOT}),
     "on-demand": frozenset({Market.ON_DEMAND}),
-    "auto": frozenset(Market),
+    "subscription-monthly": frozenset({Market.SUBSCRIPTION_MONTHLY}),
+    # Not the subscription: whoever wants a machine for an hour must not find themselves paying for a month.
+    "auto": frozenset({Market.SPOT, Market.ON_DEMAND}),
 }
 
 
 def resolve(request: Request) -> Demand:
-    """The demand behind ``request``; a market that is not named is ``auto``, both of them.
+    """The demand behind ``request``; a market that is not named is ``auto``: spot and on-demand.
 
     ``origins`` of the demand has an entry for every field of the request: the given one, ``default`` where nothing was
     asked, ``request`` where a value came without one. Raises :class:`UsageError` for a value that means nothing.

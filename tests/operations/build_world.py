@@ -280,6 +280,7 @@ SPEC: Mapping[str, Any] = {
     "disk_gib": 200,
     "checkpoint_uri": "",
     "labels": {},
+    "cloud_settings": {},
 }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.clouds.registry import cloud
 from orchestrator.errors import CapacityNotObtained, CloudCallFailed, Interrupted, NotGone, NotReady, TerraformFailed
 from orchestrator.model.deployment import AttemptResult, Deployment, DeploymentState
 from orchestrator.model.failure import FailureKind
@@ -281,3 +283,20 @@ def test_every_candidate_is_passed_with_few_writes(tmp_path: Path) -> None:
     assert {item.result for item in attempts} == {AttemptResult.FAILED}
     # No waiting between candidates that fail for capacity.
     assert world.clock.slept == 0  # type: ignore[attr-defined]
+
+
+def test_a_cloud_that_refuses_us_is_left_and_the_others_are_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = offers_over(["us-east-1"])
+    there = [replace(offer, cloud="elsewhere", region="north-1", zone="north-1a") for offer in here[:1]]
+    offers = [here[0], *there, here[1]]
+    world, deployment, fake = begun(
+        tmp_path, offers, lambda values: NO_KEYS if values["region"] == "us-east-1" else None
+    )
+    # A second cloud by another name: its folder is the first one's.
+    world.cloud = lambda name: cloud("aws")
+    done = resume(world, deployment, wait=None)
+    assert done.offer == there[0]
+    assert [str(item.result) for item in world.inventory.attempts(deployment.id)] == ["failed", "created"]
+    assert {item["region"] for item in fake.read().values()} == {"north-1"}

@@ -66,11 +66,14 @@ def fits(demand: Demand, offer: Offer, context: Context) -> bool:
         or globbed(offer.zone, demand.where.regions),
         not globbed(offer.region, demand.where.denied_regions),
         not globbed(offer.zone, demand.where.denied_regions),
+        # The cloud chooses the zone of an offer without one, and might choose a denied one.
+        bool(offer.zone) or not any(glob.startswith(offer.region) for glob in demand.where.denied_regions),
         offer.cloud in context.modules or context.include_foreign,
         offer.available in (True, None),
         price is not None,
         price is None or demand.max_price_per_hour is None or not price > demand.max_price_per_hour,
         demand.max_price_age is None or context.now - offer.observed_at <= demand.max_price_age,
+        offer.cloud not in context.not_set_up,
         not any(held.covers(offer) and held.until > context.now for held in context.cool_downs),
     ]
     return all(rules)

@@ -59,7 +59,7 @@ def _offer(chance: random.Random) -> Offer:
         gpu_memory_gib=None if memory is None else Decimal(memory),
         vcpus=chance.choice(SIZES),
         memory_gib=chance.choice(SIZES),
-        market=chance.choice(list(Market)),
+        market=chance.choice((*(Market.SPOT, Market.ON_DEMAND) * 5, Market.SUBSCRIPTION_MONTHLY)),
         currency=chance.choice((*("USD",) * 6, "CNY", "JPY")),
         available=chance.choice((True, None, None, None, False)),
         observed_at=NOW - timedelta(hours=chance.randint(-1, 5)),
@@ -95,6 +95,7 @@ def _context(chance: random.Random) -> Context:
         cool_downs=tuple(_cool_down(chance) for _ in range(chance.randrange(4))),
         rates=chance.choice(({}, {"CNY": Decimal("0.14")}, {"CNY": Decimal("0.5"), "JPY": Decimal("0.0067")})),
         include_foreign=chance.random() < 0.5,
+        not_set_up={"gcp": "no credentials"} if chance.random() < 0.1 else {},
     )
 
 
@@ -205,6 +206,7 @@ def test_the_oracle_knows_every_filter(name: str) -> None:
         "unavailable": (an_offer(available=False), {}),
         "price-age": (an_offer(observed_at=NOW - timedelta(days=9)), {"max_price_age": timedelta(days=7)}),
         "cool-down": (an_offer(), {}),
+        "not-set-up": (an_offer(cloud="gcp"), {}),
     }
     offer, asked = by_filter[name]
     cool_downs = (
@@ -212,6 +214,6 @@ def test_the_oracle_knows_every_filter(name: str) -> None:
         if name == "cool-down"
         else ()
     )
-    demand, context = a_demand(**asked), a_context(cool_downs=cool_downs)
+    demand, context = a_demand(**asked), a_context(cool_downs=cool_downs, not_set_up={"gcp": "no credentials"})
     assert [one.filter for one in rank(demand, [offer], context).rejected] == [name]
     assert not fits(demand, offer, context)

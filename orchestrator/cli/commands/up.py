@@ -81,7 +81,13 @@ def up(session: Session, /, dry_run: bool, no_wait: bool, yes: bool, **typed: An
     wait: timedelta | None = None if no_wait else session.settings["ready_timeout"]
     if existing is not None and not existing.state.final:
         return _again(session, existing, order, wait, dry_run=dry_run, yes=yes)
-    proposal = propose(world, order, ignore_failures=typed["ignore_failures"], max_price_age=typed["max_price_age"])
+    proposal = propose(
+        world,
+        order,
+        ignore_failures=typed["ignore_failures"],
+        max_price_age=typed["max_price_age"],
+        to_make=not dry_run,
+    )
     if dry_run:
         return _result(session, proposal, None, None)
     if session.output == "table" and not session.conversation.quiet:

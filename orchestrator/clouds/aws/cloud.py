@@ -6,6 +6,7 @@ from pathlib import Path
 
 from orchestrator.assets import asset
 from orchestrator.clouds.aws.check import check
+from orchestrator.clouds.aws.credentials import no_credentials
 from orchestrator.clouds.aws.failures import FAILURES
 from orchestrator.clouds.aws.images import image, own_image
 from orchestrator.clouds.contract import Cloud, Machines, SandboxCloud
@@ -62,6 +63,7 @@ CLOUD = Cloud(
     caller_address=_caller_address,
     # docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html: 16 KB, before it is base64-encoded.
     user_data_limit_bytes=16384,
+    no_credentials=no_credentials,
     session_command=_session_command,
     sandbox=SandboxCloud(
         schema=Path(__file__).parent / "sandbox" / "schema.json",

@@ -56,12 +56,12 @@ variable "instance_type" {
 }
 
 variable "market" {
-  description = "How the machine is paid for: on-demand or spot."
+  description = "How the machine is paid for: on-demand, spot or subscription-monthly (a month ahead). A module takes those that its cloud sells."
   type        = string
 
   validation {
-    condition     = contains(["on-demand", "spot"], var.market)
-    error_message = "market must be on-demand or spot."
+    condition     = contains(["on-demand", "spot", "subscription-monthly"], var.market)
+    error_message = "market must be on-demand, spot or subscription-monthly."
   }
 }
 
