@@ -15,6 +15,12 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "render": (f"{_COMMANDS}.render", "render", "Write the Terraform root without applying it."),
     "profiles": (f"{_COMMANDS}.profiles", "profiles", "List GPU profiles and accelerator facts."),
     "prices": (f"{_COMMANDS}.prices", "prices", "Look into the price book and import into it."),
+    "clouds": (
+        f"{_COMMANDS}.clouds",
+        "clouds",
+        "Show which clouds can be used here, and what is missing for the others.",
+    ),
+    "sandbox": (f"{_COMMANDS}.sandbox", "sandbox", "Look at the simulated clouds, and give them trouble."),
     "doctor": (f"{_COMMANDS}.doctor", "doctor", "Check this installation and say how to mend it."),
     "config": (f"{_COMMANDS}.config", "config", "Show settings and where each comes from."),
     "completion": (f"{_COMMANDS}.completion", "completion", "Print the shell completion script."),

@@ -10,24 +10,25 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-_UNLIMITED = 100_000
+_BETWEEN = "  "
 
 
 def draw(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[str] = ()) -> None:
     """A table without a frame; columns named in ``right`` are right-aligned.
 
-    Cells are never cut, however narrow the terminal: a name that has lost its end is of no use to anybody.
+    A line that is longer than the terminal is wide is left to the terminal to wrap: a name that has lost its end, as
+    in tables that fit themselves in, is of no use to anybody.
     """
-    from rich.measure import Measurement
-    from rich.table import Table
+    from rich.cells import cell_len
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    lines = [tuple(columns), *map(tuple, rows)]
+    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
     align_right = set(right)
-    for column in columns:
-        table.add_column(column, justify="right" if column in align_right else "left", no_wrap=True)
-    for row in rows:
+    for number, line in enumerate(lines):
+        padded = []
+        for column, cell, width in zip(columns, line, widths, strict=True):
+            space = " " * (width - cell_len(cell))
+            padded.append(space + cell if column in align_right else cell + space)
         # Text, not markup: a name may hold brackets.
-        table.add_row(*(Text(cell) for cell in row))
-    needed = Measurement.get(console, console.options.update(max_width=_UNLIMITED), table).maximum
-    console.print(table, width=needed, crop=False)
+        console.print(Text(_BETWEEN.join(padded).rstrip(), style="" if number else "bold"), soft_wrap=True)

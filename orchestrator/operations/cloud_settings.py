@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from orchestrator.clouds.contract import Cloud
 from orchestrator.errors import ConfigInvalid
+from orchestrator.model.machine import Finding
 from orchestrator.operations.world import World
 
-__all__ = ["cloud_settings", "not_set_up"]
+__all__ = ["SeenCloud", "cloud_settings", "not_set_up", "survey"]
 
 
 def cloud_settings(world: World, cloud: Cloud, *, sandbox: bool) -> dict[str, str]:
@@ -40,3 +42,37 @@ def not_set_up(world: World, clouds: Iterable[str]) -> dict[str, str]:
         elif sentence := cloud.no_credentials(world.environ):
             missing[name] = sentence
     return missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenCloud:
+    """A cloud as it can be used here: ``missing`` is ``""`` where nothing is known to be missing."""
+
+    name: str
+    title: str
+    missing: str
+    offers: int
+    settings: Mapping[str, str]
+    findings: tuple[Finding, ...]
+
+
+def survey(world: World, *, check: bool = False) -> list[SeenCloud]:
+    """Every cloud; with ``check`` also what each that can be used says of credentials, rights and quotas."""
+    offers: dict[str, int] = {}
+    for source in world.book.sources():
+        offers[source.cloud] = offers.get(source.cloud, 0) + source.offers
+    seen = []
+    for name in sorted(world.modules(False)):
+        cloud = world.cloud(name)
+        missing = not_set_up(world, [name]).get(name, "")
+        seen.append(
+            SeenCloud(
+                name=name,
+                title=cloud.title,
+                missing=missing,
+                offers=offers.get(name, 0),
+                settings=cloud_settings(world, cloud, sandbox=False),
+                findings=tuple(cloud.findings()) if check and not missing else (),
+            )
+        )
+    return seen

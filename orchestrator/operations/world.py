@@ -83,6 +83,11 @@ class World:
         return Path(self.settings["state_dir"])
 
     @property
+    def sandbox_folder(self) -> Path:
+        """Where the simulated clouds and their stand-in providers lie."""
+        return self.state_dir / "sandbox"
+
+    @property
     def rates(self) -> Mapping[str, Decimal]:
         """Currency → USD per unit, as set by the user."""
         rates: Mapping[str, Decimal] = self.settings["exchange_rates"]

@@ -125,6 +125,17 @@ def test_prices(shell: Shell, tmp_path: Path) -> None:
     held(shell("prices", "import", str(file), "-o", "json"), "prices import", status="error")
 
 
+def test_clouds_and_the_sandbox(shell: Shell) -> None:
+    assert held(shell("clouds", "-o", "json"), "clouds")["data"]["clouds"]
+    held(shell("sandbox", "exhaust", "us-*", "--market", "spot", "-o", "json"), "sandbox exhaust")
+    held(shell("sandbox", "fault", "out of luck", "--times", "1", "-o", "json"), "sandbox fault")
+    held(shell("sandbox", "advance", "2h", "-o", "json"), "sandbox advance")
+    assert held(shell("sandbox", "status", "-o", "json"), "sandbox status")["data"]["shortages"]
+    held(shell("sandbox", "reset", "-o", "json"), "sandbox reset")
+    assert not held(shell("sandbox", "status", "-o", "json"), "sandbox status")["data"]["shortages"]
+    held(shell("sandbox", "preempt", "nobody", "-o", "json"), "sandbox preempt", status="error")
+
+
 def test_profiles_doctor_config_and_completion(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     held(shell("profiles", "-o", "json"), "profiles")
     found = shell("doctor", "--offline", "-o", "json")
