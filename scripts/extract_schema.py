@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"cloud {cloud.name} brings no sandbox", file=sys.stderr)
         return 64
     path = cloud.sandbox.schema
-    also = sorted(set(asked.also) or _also_before(path))
+    also = sorted(set(asked.also) or also_before(path))
     resources, data = used(cloud.module, also)
     found = extract(provider_schemas(cloud, _mirror(asked.mirror)), resources, data, cloud.sandbox.version)
     text = json.dumps(found | {"x_also": also}, indent=1, sort_keys=True) + "\n"
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _also_before(path: Path) -> set[str]:
+def also_before(path: Path) -> set[str]:
     """What was asked for beyond the module when the file was written."""
     return set(json.loads(path.read_text(encoding="utf-8")).get("x_also", ())) if path.exists() else set()
 
