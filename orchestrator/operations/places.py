@@ -10,7 +10,7 @@ from orchestrator.errors import NotGone, TerraformFailed
 from orchestrator.model.codec import iso
 from orchestrator.model.deployment import Deployment
 from orchestrator.model.launch import Stack
-from orchestrator.model.machine import FoundResource, Machine
+from orchestrator.model.machine import FoundResource, Machine, MachineState
 from orchestrator.model.offer import Offer
 from orchestrator.operations.order import launch_for
 from orchestrator.operations.world import World
@@ -23,6 +23,7 @@ __all__ = ["Place", "current_place", "places_of"]
 # How often, and with what pause, a cloud is asked again before a machine that it still shows counts as not gone.
 _GONE_CHECKS = 20
 _GONE_PAUSE_SECONDS = 3.0
+_ALIVE = (MachineState.PENDING, MachineState.RUNNING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +98,18 @@ class Place:
             except TerraformFailed as error:
                 self.world.progress.say(f"could not take {stray.type} {stray.id} into the state: {error.message}")
         return found
+
+    def keep_machine(self) -> None:
+        """Keep a running machine whose creation was cut off after the cloud had made it.
+
+        Terraform has marked it for replacement, because it did not see the end of its making. To end a machine that is
+        there and to ask for another could lose it for good: capacity is scarce.
+        """
+        running = {machine.id for machine in self.machines() if machine.state in _ALIVE}
+        addresses = {found.address for found in self.resources() if found.id in running}
+        for address in self.runner.tainted(self.root) if running and self.addresses() else ():
+            if address in addresses:
+                self.runner.untaint(self.root, address)
 
     def destroy(self) -> None:
         """Remove everything of the deployment here; returns only when the cloud says that it is gone.

@@ -52,9 +52,11 @@ def wait_until_ready(world: World, deployment: Deployment, timeout: timedelta) -
                 stage.detail(f"ready, by its {deployment.ready_source}")
                 return deployment
             if deployment.state in (DeploymentState.LOST, DeploymentState.DEGRADED):
+                reachable = deployment.state is DeploymentState.DEGRADED and deployment.spec["access"] != Access.NONE
+                look_at_it = f"look at it with gpuorch ssh {deployment.name}, or " if reachable else ""
                 raise NotReady(
                     f"{deployment.name}: {deployment.problem}",
-                    hint=f"look at it with gpuorch ssh {deployment.name}, or remove it: gpuorch down {deployment.name}",
+                    hint=f"{look_at_it}remove what there is: gpuorch down {deployment.name}",
                 )
             if report:
                 stage.detail(f"{report.step} ({report.number} of {report.total}, by its {report.source})")

@@ -25,6 +25,7 @@ def recover(world: World, deployment: Deployment, runner: Runner) -> Deployment:
     with world.progress.stage(f"take up {deployment.name}, which was interrupted") as stage:
         place = current_place(world, deployment, runner)
         if place is not None and place.adopt_strays() and place.machines():
+            place.keep_machine()
             stage.detail("its machine exists: finishing")
             return finish(world, deployment, runner)
         stage.detail("its machine does not exist: undoing")

@@ -135,6 +135,7 @@ def resume(world: World, deployment: Deployment, *, wait: timedelta | None) -> D
                 place = current_place(world, deployment, runner)
                 if place is not None:
                     place.adopt_strays()
+                    place.keep_machine()
             if deployment.state in (DeploymentState.PLANNED, DeploymentState.CREATING):
                 deployment = provision(world, deployment, runner)
     if deployment.state in (DeploymentState.BOOTSTRAPPING, DeploymentState.DEGRADED) and wait is not None:

@@ -22,6 +22,7 @@ __all__ = [
     "plan",
     "providers_lock",
     "state_pull",
+    "untaint",
     "validate",
     "version",
 ]
@@ -153,6 +154,11 @@ def import_resource(
         lock_timeout=lock_timeout,
         parallelism=parallelism,
     )
+
+
+def untaint(binary: Sequence[str], address: str, *, lock_timeout: str = LOCK_TIMEOUT) -> list[str]:
+    """``terraform untaint``: it has no JSON output, and asks nothing."""
+    return _command(binary, "untaint", address, no_color=_flag(True), lock_timeout=lock_timeout)
 
 
 def version(binary: Sequence[str], *, json: bool = False) -> list[str]:

@@ -65,6 +65,14 @@ class Runner(Protocol):
         """Addresses of the managed resources in the state. Needs no provider."""
         ...
 
+    def tainted(self, root: Path) -> tuple[str, ...]:
+        """Of these, the ones that the next apply would replace, because their creation was cut off."""
+        ...
+
+    def untaint(self, root: Path, address: str) -> None:
+        """``terraform untaint``: keep it as it is."""
+        ...
+
     def adopt(self, root: Path, address: str, import_id: str) -> None:
         """``terraform import``: take an existing resource into the state."""
         ...

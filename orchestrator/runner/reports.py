@@ -75,14 +75,19 @@ def output_values(outputs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: outputs[name]["value"] for name in sorted(outputs)}
 
 
-def addresses_in_state(state: Mapping[str, Any]) -> tuple[str, ...]:
-    """Addresses of the managed resource instances in a state of format 4, in terraform's own notation, sorted."""
+def addresses_in_state(state: Mapping[str, Any], *, tainted: bool = False) -> tuple[str, ...]:
+    """Addresses of the managed resource instances in a state of format 4, in terraform's own notation, sorted.
+
+    With ``tainted`` only of those that terraform would replace because their creation did not come to its end.
+    """
     found = set()
     for resource in state.get("resources", ()):
         if resource.get("mode") != "managed":
             continue
         module = f"{resource['module']}." if resource.get("module") else ""
         for instance in resource.get("instances", ()):
+            if tainted and instance.get("status") != "tainted":
+                continue
             key = _key(instance.get("index_key"))
             found.add(f"{module}{resource['type']}.{resource['name']}{key}")
     return tuple(sorted(found))

@@ -132,6 +132,14 @@ class TerraformRunner:
         done = self._checked("state pull", root, argv.state_pull(self.binary.argv), self._limits.read)
         return reports.addresses_in_state(_document("state pull", root, done))
 
+    def tainted(self, root: Path) -> tuple[str, ...]:
+        done = self._checked("state pull", root, argv.state_pull(self.binary.argv), self._limits.read)
+        return reports.addresses_in_state(_document("state pull", root, done), tainted=True)
+
+    def untaint(self, root: Path, address: str) -> None:
+        words = argv.untaint(self.binary.argv, address, lock_timeout=self._locking["lock_timeout"])
+        self._checked("untaint", root, words, self._limits.read)
+
     def adopt(self, root: Path, address: str, import_id: str) -> None:
         words = argv.import_resource(self.binary.argv, address, import_id, **self._locking)
         self._checked("import", root, words, self._limits.plan)

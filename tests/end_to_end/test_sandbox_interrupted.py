@@ -36,14 +36,21 @@ def test_interrupted_during_apply_and_taken_down(tmp_path: Path, number: signal.
     assert gpuorch.existing() == []
 
 
-def test_interrupted_during_apply_and_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.parametrize("repair", ["up", "status"])
+def test_interrupted_during_apply_and_gone_on_with(tmp_path: Path, repair: str) -> None:
     gpuorch = a_gpuorch(tmp_path)
     gpuorch.cloud.order_fault(Fault(type="aws_instance", times=1, delay_after=60))
     process = gpuorch.start(*UP)
     until(gpuorch.machines, process=process)
     process.send_signal(signal.SIGINT)
     gpuorch.end(process, code=130)
-    assert gpuorch.json(*UP).data["deployment"]["state"] == "ready"
+    (machine,) = [each.id for each in gpuorch.cloud.resources() if each.machine is not None]
+    if repair == "up":
+        assert gpuorch.json(*UP).data["deployment"]["state"] == "ready"
+    else:
+        assert gpuorch.deployment()["state"] == "ready"
+    # The very machine: to end it and to ask for another could lose it for good.
+    assert [each.id for each in gpuorch.cloud.resources() if each.machine is not None] == [machine]
     assert gpuorch.machines() == [("us-east-1a", "spot")]
     (root,) = gpuorch.roots()
     gpuorch.terraform(root, "plan", "-detailed-exitcode", "-input=false")
@@ -67,8 +74,11 @@ def test_interrupted_while_waiting_for_the_machine(tmp_path: Path) -> None:
     process = gpuorch.start(*UP, "-o", "json")
     until(lambda: gpuorch.state_of() == "bootstrapping", process=process)
     process.send_signal(signal.SIGINT)
-    (error,) = gpuorch.end(process, code=130).envelope["errors"]
-    assert (error["code"], error["hint"]) == ("interrupted", "gpuorch status shows what was under way")
+    envelope = gpuorch.end(process, code=130).envelope
+    (error,) = envelope["errors"]
+    assert (error["code"], error["message"]) == ("interrupted", "interrupted")
+    assert "gpuorch down train" in error["hint"]
+    assert (envelope["command"], envelope["data"]["deployment"]["name"]) == ("up", "train")
     assert len(gpuorch.machines()) == 1
     gpuorch.cloud.boot_seconds = 0
     assert gpuorch.deployment()["state"] == "ready"

@@ -154,6 +154,12 @@ class FakeRunner:
     def addresses(self, root: Path) -> tuple[str, ...]:
         return tuple(self._state(root))
 
+    def tainted(self, root: Path) -> tuple[str, ...]:
+        return ()
+
+    def untaint(self, root: Path, address: str) -> None:
+        self.calls.append(f"untaint {address}")
+
     def adopt(self, root: Path, address: str, import_id: str) -> None:
         self.calls.append(f"adopt {address}")
         self.cloud.tick("adopt")

@@ -139,3 +139,8 @@ def test_no_state_of_the_current_folder_is_read(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "terraform.tfstate").write_text("not JSON")
     monkeypatch.chdir(tmp_path)
     assert argv.output(TF)[1] == "output"
+
+
+def test_untaint() -> None:
+    assert argv.untaint(TF, "a.b[0]") == [*TF, "untaint", "-no-color", "-lock-timeout=60s", "a.b[0]"]
+    assert argv.untaint(TF, "a.b", lock_timeout="2s") == [*TF, "untaint", "-no-color", "-lock-timeout=2s", "a.b"]

@@ -114,3 +114,10 @@ def test_addresses(resource: dict[str, Any], addresses: tuple[str, ...]) -> None
 
 def test_addresses_of_no_state() -> None:
     assert addresses_in_state({}) == ()
+
+
+def test_tainted_addresses_only() -> None:
+    instances = [{"index_key": 0, "status": "tainted"}, {"index_key": 1}]
+    state = a_state({"mode": "managed", "type": "aws_instance", "name": "m", "instances": instances})
+    assert addresses_in_state(state, tainted=True) == ("aws_instance.m[0]",)
+    assert addresses_in_state(state) == ("aws_instance.m[0]", "aws_instance.m[1]")

@@ -10,7 +10,7 @@ import click
 from orchestrator.cli.options import DURATION, common_options, request_options
 from orchestrator.cli.result import Result
 from orchestrator.cli.session import Session
-from orchestrator.errors import GpuorchError, Refused, UsageError
+from orchestrator.errors import GpuorchError, Interrupted, Refused, UsageError
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -96,8 +96,8 @@ def up(session: Session, /, dry_run: bool, no_wait: bool, yes: bool, **typed: An
         raise Refused("nothing was made", hint="answer y, or give --yes")
     try:
         deployment = bring_up(world, proposal, wait=wait)
-    except GpuorchError as error:
-        return _result(session, proposal, world.inventory.get(proposal.name), error)
+    except (GpuorchError, KeyboardInterrupt) as error:
+        return _result(session, proposal, world.inventory.get(proposal.name), _told(error, proposal.name))
     return _result(session, proposal, deployment, None)
 
 
@@ -125,8 +125,14 @@ def _again(session: Session, existing: Deployment, order: Any, wait: Any, *, dry
             raise Refused("nothing was changed", hint=f"gpuorch down {name} removes it")
     try:
         return _result(session, None, resume(session.world, existing, wait=wait), None)
-    except GpuorchError as error:
-        return _result(session, None, session.world.inventory.get(existing.id), error)
+    except (GpuorchError, KeyboardInterrupt) as error:
+        return _result(session, None, session.world.inventory.get(existing.id), _told(error, name))
+
+
+def _told(error: BaseException, name: str) -> GpuorchError:
+    if isinstance(error, GpuorchError):
+        return error
+    return Interrupted("interrupted", hint=f"gpuorch status {name} shows how far it is, gpuorch down {name} removes it")
 
 
 def _question(proposal: Proposal) -> str:
