@@ -11,6 +11,7 @@ from orchestrator.model.launch import Image, Launch
 from orchestrator.model.offer import Market, Offer
 from orchestrator.model.placement import Placement, PriceBookId
 
+SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPnXn2qX3rZxqgJ8Jm0rT1y2Z3a4B5c6D7e8F9g0H1i2 ada@example"
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 
@@ -74,7 +75,7 @@ def a_launch(**changes: Any) -> Launch:
         "offer": an_offer(),
         "image": an_image(),
         "ttl": timedelta(hours=8),
-        "ssh_public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPnXn2qX3rZxqgJ8Jm0rT1y2Z3a4B5c6D7e8F9g0H1i2 ada@example",
+        "ssh_public_key": SSH_KEY,
         "ssh_allowed_cidrs": ("203.0.113.7/32",),
     }
     return Launch(**(values | changes))
