@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -42,7 +44,7 @@ class Conversation:
         self.stream = stream
         self.quiet = quiet
         self.messages: list[str] = []
-        self._live = stream.isatty()
+        self._live = stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def say(self, text: str) -> None:
         self.messages.append(text)
@@ -69,7 +71,8 @@ class Conversation:
 
     def redraw(self, line: _Line) -> None:
         if self._live and not self.quiet:
-            self.stream.write(f"{_CLEAR_LINE}{line.line()[:110]}")
+            # Cut to the terminal: a line that wraps could not be taken back.
+            self.stream.write(f"{_CLEAR_LINE}{line.line()[: shutil.get_terminal_size().columns - 1]}")
             self.stream.flush()
 
     @staticmethod
