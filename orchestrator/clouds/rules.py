@@ -145,6 +145,7 @@ class ResourceRules:
     - ``delete(values, view)``: raises :class:`CallRefused` where something still depends on it;
     - ``import_id(values)``: what ``terraform import`` takes for it;
     - ``parent``: ``(type, argument)`` of the resource that it belongs to, for types that carry no tags of their own;
+    - ``address(values)``: where it stands in the rendered root, for a type that stands there more than once;
     - ``machine(values)``: the facts, for a type that is a machine;
     - ``is_global``: whether it is the same in all regions.
     """
@@ -159,6 +160,7 @@ class ResourceRules:
     delete: Callable[[Values, CloudView], None] = _nothing_against
     import_id: Callable[[Values], str] = _own_id
     parent: tuple[str, str] | None = None
+    address: Callable[[Values], str] | None = None
     machine: Callable[[Values], MachineFacts] | None = None
     is_global: bool = False
 

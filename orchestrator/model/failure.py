@@ -61,6 +61,7 @@ class FailureRule:
     """One row of a cloud's failure table: a regular expression over a diagnostic's text, what it means, for how long.
 
     ``source`` says where the text was read (a documentation page, the provider's code, a recorded answer).
+    ``leftovers``: the call may leave behind what it began to make, unknown to terraform, in the way of the next attempt.
     """
 
     pattern: str
@@ -69,6 +70,7 @@ class FailureRule:
     cool_down: timedelta
     hint: str = ""
     source: str
+    leftovers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,7 @@ class Failure:
     cool_down: timedelta
     reason: str
     hint: str = ""
+    leftovers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

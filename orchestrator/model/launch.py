@@ -23,8 +23,10 @@ class Image:
     the image (``""``: none, the bootstrap builds one). ``driver`` is ``nvidia``, ``rocm`` or ``none``. ``scratch`` is
     where the image has mounted the local disks already (``""``: the bootstrap makes a RAID 0 of them). ``local_disks``
     are globs over ``/dev/disk/by-id`` that only disks local to the machine match (none: no disk is touched).
+    ``install_driver`` is a command, run as root, that installs the driver where the image shows none.
     ``upload_command`` copies the status to the object store, with ``{file}`` and ``{uri}`` in its words, e.g.
-    ``("cp-tool", "put", "{file}", "{uri}")`` (none: no marker is written).
+    ``("cp-tool", "put", "{file}", "{uri}")`` (none: no marker is written). ``end_command`` has the cloud remove the
+    machine when its time is over, run as root on it (none: it powers itself off, and that removes it).
     """
 
     reference: str
@@ -33,16 +35,22 @@ class Image:
     driver: str = "nvidia"
     scratch: str = ""
     local_disks: tuple[str, ...] = ()
+    install_driver: tuple[str, ...] = ()
     upload_command: tuple[str, ...] = ()
+    end_command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderPin:
-    """The Terraform provider of a cloud: ``source`` ``hashicorp/aws``, ``constraint`` ``~> 5.100``."""
+    """The Terraform provider of a cloud: ``source`` ``hashicorp/aws``, ``constraint`` ``~> 5.100``.
+
+    ``aliases`` are further configurations of it (``home``) that the cloud's ``provider_files`` make and its module takes.
+    """
 
     local_name: str
     source: str
     constraint: str
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,23 @@ from orchestrator.clouds.contract import Cloud
 from orchestrator.errors import ConfigInvalid
 from orchestrator.model.machine import Finding
 from orchestrator.operations.world import World
+from orchestrator.settings import Settings
 
-__all__ = ["SeenCloud", "cloud_settings", "not_set_up", "survey"]
+__all__ = ["SeenCloud", "cloud_settings", "findings_of", "not_set_up", "survey", "unset_settings", "values_of"]
 
 
-def cloud_settings(world: World, cloud: Cloud, *, sandbox: bool) -> dict[str, str]:
-    """The values of ``cloud``'s own settings. Raises :class:`ConfigInvalid` for a key that it does not have."""
-    said = world.settings["cloud_settings"].get(cloud.name, {})
+def cloud_settings(world: World, cloud: Cloud, *, sandbox: bool, looking: bool = False) -> dict[str, str]:
+    """The values of ``cloud``'s own settings. Raises :class:`ConfigInvalid` for a key that it does not have.
+
+    ``looking``: nothing will be made, so what is not set is filled in as in the sandbox, and the choice can be seen.
+    """
+    values = values_of(cloud, world.settings, world.environ, sandbox=sandbox)
+    return {key: value or (cloud.settings[key].sandbox if looking else "") for key, value in values.items()}
+
+
+def values_of(cloud: Cloud, settings: Settings, environ: Mapping[str, str], *, sandbox: bool) -> dict[str, str]:
+    """The same where there is no world yet."""
+    said = settings["cloud_settings"].get(cloud.name, {})
     unknown = sorted(said.keys() - cloud.settings.keys())
     if unknown:
         known = ", ".join(sorted(cloud.settings)) or "none"
@@ -25,9 +35,23 @@ def cloud_settings(world: World, cloud: Cloud, *, sandbox: bool) -> dict[str, st
     values = {}
     for key, setting in cloud.settings.items():
         names = (f"GPUORCH_{cloud.name.upper()}_{key.upper()}", *setting.variables)
-        found = next((world.environ[name] for name in names if world.environ.get(name)), setting.default)
+        found = next((environ[name] for name in names if environ.get(name)), setting.default)
         values[key] = said.get(key) or (setting.sandbox if sandbox and not said.get(key) else found)
     return values
+
+
+def findings_of(world: World, cloud: Cloud) -> list[Finding]:
+    """What the cloud says of credentials, rights and quotas here."""
+    if cloud.findings_with is None:
+        return cloud.findings()
+    return cloud.findings_with(cloud_settings(world, cloud, sandbox=False))
+
+
+def unset_settings(world: World, cloud: Cloud) -> str:
+    """``""``, or a sentence about the first setting that the cloud requires and nobody has set."""
+    values = cloud_settings(world, cloud, sandbox=False)
+    unset = [key for key, setting in cloud.settings.items() if setting.required and not values[key]]
+    return f"{cloud.title} needs the setting {unset[0]} ({cloud.settings[unset[0]].help})" if unset else ""
 
 
 def not_set_up(world: World, clouds: Iterable[str]) -> dict[str, str]:
@@ -35,10 +59,8 @@ def not_set_up(world: World, clouds: Iterable[str]) -> dict[str, str]:
     missing = {}
     for name in clouds:
         cloud = world.cloud(name)
-        values = cloud_settings(world, cloud, sandbox=False)
-        unset = [key for key, setting in cloud.settings.items() if setting.required and not values[key]]
-        if unset:
-            missing[name] = f"{cloud.title} needs the setting {unset[0]} ({cloud.settings[unset[0]].help})"
+        if lacking := unset_settings(world, cloud):
+            missing[name] = lacking
         elif sentence := cloud.no_credentials(world.environ):
             missing[name] = sentence
     return missing
@@ -61,6 +83,7 @@ def survey(world: World, *, check: bool = False) -> list[SeenCloud]:
     offers: dict[str, int] = {}
     for source in world.book.sources():
         offers[source.cloud] = offers.get(source.cloud, 0) + source.offers
+    world.tell_broken_clouds()
     seen = []
     for name in sorted(world.modules(False)):
         cloud = world.cloud(name)
@@ -72,7 +95,7 @@ def survey(world: World, *, check: bool = False) -> list[SeenCloud]:
                 missing=missing,
                 offers=offers.get(name, 0),
                 settings=cloud_settings(world, cloud, sandbox=False),
-                findings=tuple(cloud.findings()) if check and not missing else (),
+                findings=tuple(findings_of(world, cloud)) if check and not missing else (),
             )
         )
     return seen

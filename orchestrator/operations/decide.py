@@ -54,6 +54,7 @@ def view(
     offers = tuple(world.book.offers(None if everything else demand.gpu.accelerators))
     cool_downs = () if ignore_failures else world.inventory.cool_downs(now, sandbox=sandbox)
     modules = world.modules(sandbox)
+    world.tell_broken_clouds()
     usable = {offer.cloud for offer in offers} & modules if to_make and not sandbox else ()
     context = Context(
         now=now,

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from orchestrator.errors import GpuorchError
 from orchestrator.model.machine import Finding, Level
+from orchestrator.operations.cloud_settings import findings_of, not_set_up
 from orchestrator.operations.world import World
 
 __all__ = ["examine"]
@@ -19,11 +20,11 @@ _OLD_PRICES = timedelta(days=7)
 
 def examine(world: World, *, offline: bool = False) -> list[Finding]:
     """All findings, in the order in which things are needed. Changes nothing; no check's failure hides another."""
-    checks: list[Callable[[World], Iterator[Finding]]] = [_folders, _terraform, _sandbox, _inventory, _prices]
+    checks: list[Callable[[World], Iterator[Finding]]] = [_folders, _terraform, _sandbox, _clouds, _inventory, _prices]
     findings = [finding for check in checks for finding in _guarded(check, world)]
     if not offline:
         for name in sorted(world.modules(False)):
-            findings += world.cloud(name).findings()
+            findings += _of_cloud(world, name)
     return findings
 
 
@@ -32,6 +33,17 @@ def _guarded(check: Callable[[World], Iterator[Finding]], world: World) -> list[
         return list(check(world))
     except GpuorchError as error:
         name = check.__name__.removeprefix("_")
+        return [Finding(check=name, level=Level.ERROR, message=error.message, fix=error.hint)]
+
+
+def _of_cloud(world: World, name: str) -> list[Finding]:
+    try:
+        if missing := not_set_up(world, [name]).get(name):
+            return [
+                Finding(check=name, level=Level.WARNING, message=missing, fix="set it up, or do without this cloud")
+            ]
+        return findings_of(world, world.cloud(name))
+    except GpuorchError as error:
         return [Finding(check=name, level=Level.ERROR, message=error.message, fix=error.hint)]
 
 
@@ -58,6 +70,11 @@ def _sandbox(world: World) -> Iterator[Finding]:
     else:
         fix = 'pip install "gpuorch[sandbox]"'
         yield Finding(check="sandbox", level=Level.WARNING, message="not installed: --sandbox will not work", fix=fix)
+
+
+def _clouds(world: World) -> Iterator[Finding]:
+    for error in world.broken_clouds().values():
+        yield Finding(check="clouds", level=Level.WARNING, message=f"left out: {error.message}", fix=error.hint)
 
 
 def _inventory(world: World) -> Iterator[Finding]:

@@ -148,11 +148,11 @@ class _Walk:
 
     def _leave_place(self, offer: Offer) -> None:
         """Remove what a failed attempt made, before going on: in another region, so that nothing stays behind there;
-        after a failure that nobody knows also in the same one, where a terraform that was killed may have forgotten a
-        machine that the next attempt would make a second time."""
+        after a failure that nobody knows, or one that leaves something behind, also in the same one, where there may be
+        a machine that terraform does not know and that the next attempt would make a second time."""
         before = self.deployment.offer
         place = (before.cloud, before.region)
-        unknown = self.last is not None and self.last.kind is FailureKind.UNKNOWN
+        unknown = self.last is not None and (self.last.kind is FailureKind.UNKNOWN or self.last.leftovers)
         if place in self.touched and (unknown or place != (offer.cloud, offer.region)):
             with self.world.progress.stage(f"clean up {before.cloud} {before.region}"):
                 self._place(before).destroy()

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from orchestrator.catalog.store import PriceBook
 from orchestrator.clouds.contract import Machines
-from orchestrator.clouds.registry import cloud, cloud_names
+from orchestrator.clouds.registry import broken_clouds, cloud, usable_clouds
 from orchestrator.inventory.store import Inventory
+from orchestrator.operations.cloud_settings import values_of
 from orchestrator.operations.world import Progress, World
 from orchestrator.runner.contract import Runner
 from orchestrator.settings import Settings
@@ -43,13 +44,14 @@ def real_world(settings: Settings, environ: Mapping[str, str], progress: Progres
         open_machines=effects.machines,
         cloud=cloud,
         modules=_modules,
+        broken_clouds=broken_clouds,
     )
 
 
 @cache
 def _modules(sandbox: bool) -> frozenset[str]:
     # A cloud is asked whether it can be simulated only where that matters: importing them all takes time.
-    return frozenset(name for name in cloud_names() if not sandbox or cloud(name).sandbox is not None)
+    return frozenset(name for name in usable_clouds() if not sandbox or cloud(name).sandbox is not None)
 
 
 class _Effects:
@@ -90,7 +92,10 @@ class _Effects:
 
     def machines(self, name: str, region: str, sandbox: bool) -> Machines:
         if not sandbox:
-            return cloud(name).machines(region)
+            found = cloud(name)
+            if found.machines_with is None:
+                return found.machines(region)
+            return found.machines_with(region, values_of(found, self.settings, self.environ, sandbox=False))
         from orchestrator.sandbox.install import database_in
         from orchestrator.sandbox.machines import SandboxMachines
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from orchestrator.errors import NotSetUp
 from orchestrator.model.launch import Stack
 from orchestrator.model.placement import Placement
+from orchestrator.operations.cloud_settings import unset_settings
 from orchestrator.operations.order import Order, launch_for
 from orchestrator.operations.up import propose, with_caller
 from orchestrator.operations.world import World
@@ -32,11 +34,15 @@ def render_to(
     The deployment's id is made from its name, so that the same request renders to the same bytes.
     """
     proposal = propose(world, order, ignore_failures=ignore_failures, max_price_age=max_price_age)
+    offer = proposal.placement.chosen
+    cloud = world.cloud(offer.cloud)
+    if not order.sandbox and (lacking := unset_settings(world, cloud)):
+        raise NotSetUp(
+            lacking, hint=f"set it under [cloud_settings.{cloud.name}], or leave the cloud out: --deny-cloud"
+        )
     proposal = with_caller(world, proposal)
     name = order.name or proposal.demand.gpu.label.lower()
     identity = f"r{hashlib.sha256(name.encode()).hexdigest()[:12]}"
-    offer = proposal.placement.chosen
-    cloud = world.cloud(offer.cloud)
     stack = render(launch_for(proposal.spec, offer, cloud, deployment_id=identity, name=name), cloud)
     write(stack, folder)
     return Rendered(placement=proposal.placement, stack=stack)

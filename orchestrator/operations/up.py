@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from orchestrator.errors import NoOffer, NotSetUp, Refused, UsageError
+from orchestrator.errors import GpuorchError, NoOffer, NotSetUp, Refused, UsageError
 from orchestrator.model.demand import Access, Demand
 from orchestrator.model.deployment import Deployment, DeploymentState, valid_name
+from orchestrator.model.offer import OfferKey, Rejected
 from orchestrator.model.placement import Placement
 from orchestrator.operations.cloud_settings import cloud_settings
 from orchestrator.operations.decide import View, view
@@ -57,7 +59,7 @@ def propose(
 
     ``to_make``: leave out clouds that cannot be used here; :class:`NotSetUp` when that leaves none.
 
-    Raises :class:`NoOffer`, and :class:`UsageError` or :class:`Refused` for what the chosen cloud cannot do.
+    Raises :class:`NoOffer`, and :class:`UsageError` or :class:`Refused` for what no cloud that is left can do.
     """
     if order.name is not None and not valid_name(order.name):
         raise UsageError(
@@ -75,10 +77,13 @@ def propose(
     placement = _placement(seen)
     label = seen.demand.gpu.label
     spec = specification(world, order, label)
-    for name in sorted({offer.cloud for offer in placement.candidates}):
-        spec["cloud_settings"][name] = cloud_settings(world, world.cloud(name), sandbox=order.sandbox)
+    for each in sorted({offer.cloud for offer in placement.candidates}):
+        spec["cloud_settings"][each] = cloud_settings(
+            world, world.cloud(each), sandbox=order.sandbox, looking=not to_make
+        )
     name = order.name or _free_name(world, label)
-    _check(world, placement, spec, name)
+    if refused := _refusals(world, placement, spec, name):
+        placement = _without(seen, placement, refused)
     return Proposal(name=name, demand=seen.demand, placement=placement, spec=spec, sandbox=order.sandbox)
 
 
@@ -143,15 +148,29 @@ def resume(world: World, deployment: Deployment, *, wait: timedelta | None) -> D
     return deployment
 
 
-def _check(world: World, placement: Placement, spec: dict[str, Any], name: str) -> None:
-    """Every cloud that may be used must be able to do it, before anything is begun."""
-    seen: set[str] = set()
+def _refusals(world: World, placement: Placement, spec: dict[str, Any], name: str) -> dict[OfferKey, GpuorchError]:
+    """The candidates that cannot be as it is asked (an image, a subnet, a label that their cloud does not take)."""
+    refused: dict[OfferKey, GpuorchError] = {}
     for offer in placement.candidates:
-        if offer.cloud in seen:
-            continue
-        seen.add(offer.cloud)
         cloud = world.cloud(offer.cloud)
-        cloud.check(launch_for(spec, offer, cloud, deployment_id="g000000000000", name=name))
+        try:
+            cloud.check(launch_for(spec, offer, cloud, deployment_id="g000000000000", name=name))
+        except (UsageError, Refused) as error:
+            refused[offer.key] = error
+    return refused
+
+
+def _without(seen: View, placement: Placement, refused: Mapping[OfferKey, GpuorchError]) -> Placement:
+    """The placement over the candidates that are left; with none left, the first one's refusal is raised."""
+    if all(offer.key in refused for offer in placement.candidates):
+        raise refused[placement.chosen.key]
+    left = replace(seen, offers=tuple(offer for offer in seen.offers if offer.key not in refused)).placement()
+    unsuited = tuple(
+        Rejected(offer=offer, filter="unsuited", reason=refused[offer.key].message)
+        for offer in placement.candidates
+        if offer.key in refused
+    )
+    return replace(left, rejected=(*left.rejected, *unsuited))
 
 
 def _free_name(world: World, label: str) -> str:

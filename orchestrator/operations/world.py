@@ -13,6 +13,7 @@ from typing import Protocol
 
 from orchestrator.catalog.store import PriceBook
 from orchestrator.clouds.contract import Cloud, Machines
+from orchestrator.errors import GpuorchError
 from orchestrator.inventory.store import Inventory
 from orchestrator.model.deployment import Deployment
 from orchestrator.model.offer import Offer
@@ -53,7 +54,8 @@ class World:
     """Effects by name. ``runner`` and ``machines`` take whether the deployment is a sandbox one.
 
     ``open_runner(sandbox, inherited_fds)``, ``open_machines(cloud, region, sandbox)``, ``cloud(name)``;
-    ``modules(sandbox)`` are the clouds that can be chosen.
+    ``modules(sandbox)`` are the clouds that can be chosen; ``broken_clouds()`` are those that other packages bring and
+    that are left out, with what is wrong with each.
     """
 
     clock: Clock
@@ -66,6 +68,7 @@ class World:
     open_machines: Callable[[str, str, bool], Machines]
     cloud: Callable[[str], Cloud]
     modules: Callable[[bool], frozenset[str]]
+    broken_clouds: Callable[[], Mapping[str, GpuorchError]] = dict
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -92,6 +95,11 @@ class World:
         """Currency → USD per unit, as set by the user."""
         rates: Mapping[str, Decimal] = self.settings["exchange_rates"]
         return rates
+
+    def tell_broken_clouds(self) -> None:
+        """Say which clouds of other packages are left out where clouds are listed or chosen from."""
+        for error in self.broken_clouds().values():
+            self.progress.say(f"left out: {error.message} ({error.hint})")
 
     def folder(self, deployment: Deployment) -> Path:
         """Where everything local of a deployment lies."""

@@ -80,6 +80,7 @@ def classify(
         cool_down=best.rule.cool_down,
         reason=best.reason,
         hint=best.rule.hint,
+        leftovers=any(match.rule.leftovers for match in matches),
     )
 
 

@@ -50,15 +50,19 @@ class SandboxMachines:
         with self._cloud.reading() as transaction:
             found = transaction.find(cloud=self._name, deployment=deployment_id)
         return [
-            FoundResource(
-                type=each.type,
-                id=each.id,
-                address=self._rules.address(each.type),
-                import_id=self._rules.resources.get(each.type, ResourceRules()).import_id(each.values),
-            )
+            self._found(each)
             for each in found
             if each.region in ("", self._region)
         ]
+
+    def _found(self, resource: SimulatedResource) -> FoundResource:
+        rules = self._rules.resources.get(resource.type, ResourceRules())
+        return FoundResource(
+            type=resource.type,
+            id=resource.id,
+            address=rules.address(resource.values) if rules.address else self._rules.address(resource.type),
+            import_id=rules.import_id(resource.values),
+        )
 
     def terminate(self, machine_id: str, deployment_id: str) -> None:
         """End the machine if it carries the deployment's tag; nothing to do where it is gone."""

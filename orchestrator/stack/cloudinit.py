@@ -82,6 +82,10 @@ def deployment_env(launch: Launch) -> str:
         "CHECKPOINT_URI": uri,
     }
     lists = {"LOCAL_DISKS": image.local_disks, "UPLOAD": upload}
+    if image.install_driver:
+        lists["INSTALL_DRIVER"] = image.install_driver
+    if image.end_command and launch.ttl is not None:
+        lists["END"] = image.end_command
     lines = [f"{name}={_bash_string(value)}" for name, value in scalars.items()]
     lines += [f"{name}=({' '.join(_bash_string(word) for word in words)})" for name, words in lists.items()]
     return "\n".join(lines) + "\n"

@@ -168,10 +168,15 @@ def _context(facts: _Facts) -> dict[str, Any]:
             raise ConfigInvalid(f"cloud {facts.cloud} brings a module variable called {name!r}, which cannot be")
     names = (*blocks, *facts.own)
     width = max(map(len, names))
+    local = facts.provider.local_name
+    configurations = [local, *(f"{local}.{alias}" for alias in facts.provider.aliases)]
+    longest = max(map(len, configurations))
     return {
         "cloud": facts.cloud,
         "title": facts.title,
         "provider": facts.provider,
+        # Said only where there is more than the one that a module inherits anyway.
+        "providers": [(name, " " * (longest - len(name))) for name in configurations if facts.provider.aliases],
         "provider_files": facts.provider_files,
         "variables": [(name, " " * (width - len(name))) for name in names],
         "blocks": [block for name, block in blocks.items() if name != "user_data"]
@@ -210,4 +215,6 @@ def _description(block: str) -> str:
 
 @cache
 def _module_files(module: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in sorted(module.iterdir()) if path.suffix in (".tf", ".md")}
+    """The module's own files: HCL, its README, and programs that it hands to the machine."""
+    kept = (".tf", ".md", ".py", ".sh")
+    return {path.name: path.read_text() for path in sorted(module.iterdir()) if path.suffix in kept}

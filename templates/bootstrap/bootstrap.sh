@@ -63,6 +63,9 @@ last_line() { grep '[^[:space:]]' <<<"$1" | tail -n 1; }
 
 # --- steps -------------------------------------------------------------------------------------------------------
 step_driver() {
+  local out
+  [ -z "${INSTALL_DRIVER:-}" ] || list_gpus >/dev/null || out=$(timeout 1800 "${INSTALL_DRIVER[@]}" 2>&1) ||
+    retry DriverMissing "$(last_line "$out")"
   until list_gpus >/dev/null; do
     [ "$SECONDS" -lt "$driver_wait" ] || fail DriverMissing "no $DRIVER driver after $driver_wait seconds"
     sleep "$poll"
@@ -91,7 +94,9 @@ fits() { # PYTHON: torch imports and was built for this driver
 
 make_venv() {
   local base
-  base=$(command -v python3.13 python3.12 python3.11 python3.10 python3 | sed -n 1p)
+  base=$(command -v python3.13 python3.12 python3.11 python3.10 | sed -n 1p)
+  # What images with dnf call python3 is too old for torch.
+  [ -n "$base" ] || { dnf -qy install python3.12 && base=python3.12; } || base=python3
   "$base" -m venv --clear "$venv" && return
   # Debian and Ubuntu keep half of the venv module in a package of its own.
   export DEBIAN_FRONTEND=noninteractive

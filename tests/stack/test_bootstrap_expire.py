@@ -117,3 +117,30 @@ def test_it_is_forced_where_the_asking_fails(tmp_path: Path) -> None:
     clocked.look()
     assert clocked.look(TTL)
     assert "systemctl poweroff --force" in clocked.machine.calls
+
+
+def with_a_way_to_end(folder: Path, *command: str) -> Clocked:
+    """A machine on a cloud where powered off does not mean gone."""
+    clocked = Clocked(folder)
+    env = clocked.machine.path("/etc/gpuorch/deployment.env")
+    env.write_text(env.read_text() + f"END=({' '.join(command)})\n")
+    return clocked
+
+
+def test_where_powered_off_is_not_gone_the_images_own_command_ends_it(tmp_path: Path) -> None:
+    clocked = with_a_way_to_end(tmp_path, "upload", "/dev/null", "the-end")
+    assert not clocked.look()
+    assert not clocked.look(TTL - 61)
+    assert not clocked.look(1)  # it is not powered off: that would only stop the asking
+    assert any(call.startswith("upload /dev/null the-end") for call in clocked.machine.calls)
+
+
+def test_what_fails_to_end_it_is_tried_again(tmp_path: Path) -> None:
+    clocked = with_a_way_to_end(tmp_path, "false")
+    clocked.look()
+    clocked.now += TTL
+    clocked.uptime += TTL
+    clocked.machine.set("now", str(clocked.now)).up(clocked.uptime)
+    failed = clocked.machine.run("expire")
+    assert failed.returncode != 0
+    assert "time of this machine is over" in failed.stdout

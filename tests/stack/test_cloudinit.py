@@ -116,7 +116,7 @@ def test_the_same_launch_gives_the_same_printable_bytes() -> None:
 
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_the_size_leaves_room(driver: str) -> None:
-    assert len(user_data(a_machine_launch(image={"driver": driver}))) <= 13 * 1024
+    assert len(user_data(a_machine_launch(image={"driver": driver}))) <= 13_600
     assert len(user_data(worst_case())) < 15_900
 
 

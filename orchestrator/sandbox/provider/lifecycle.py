@@ -42,11 +42,15 @@ class _View:
 
     def get(self, type_: str, id_: str) -> Values | None:
         found = self.transaction.find(cloud=self.cloud, type_=type_, id_=id_)
-        return next((each.values for each in found if each.region in ("", self.region)), None)
+        return next((each.values for each in found if self._sees(each)), None)
 
     def live(self, type_: str) -> Sequence[Values]:
         found = self.transaction.find(cloud=self.cloud, type_=type_)
-        return [each.values for each in found if each.region in ("", self.region)]
+        return [each.values for each in found if self._sees(each)]
+
+    def _sees(self, found: SimulatedResource) -> bool:
+        """A call without a region is about all of them."""
+        return not self.region or found.region in ("", self.region)
 
     def new_id(self, prefix: str, length: int = 17) -> str:
         return prefix + secrets.token_hex((length + 1) // 2)[:length]

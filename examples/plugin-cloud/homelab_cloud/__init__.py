@@ -1,0 +1,1 @@
+"""Homelab as a cloud of gpuorch."""

@@ -1,0 +1,1 @@
+"""Homelab in gpuorch's sandbox."""
