@@ -9,10 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from orchestrator.errors import UsageError
-from orchestrator.operations.world import Stage
+
+if TYPE_CHECKING:
+    from orchestrator.operations.world import Stage
 
 __all__ = ["Conversation"]
 
