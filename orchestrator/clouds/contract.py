@@ -84,11 +84,10 @@ class Cloud:
     user's ``--image``, raising ``UsageError`` when it is none. ``check(launch)`` raises ``UsageError`` or ``Refused``
     for what the cloud cannot do (before any effect). ``machines(region)`` opens the API, ``findings()`` is the cloud's
     part of ``gpuorch doctor``, ``caller_address()`` the public address that the cloud sees us come from.
-    ``settings`` are its own settings; their values stand in ``Launch.cloud_settings``. A cloud whose API cannot be asked
-    without them brings ``machines_with(region, settings)`` and ``findings_with(settings)``, which are then called instead.
-    ``no_credentials(environ)`` is
-    ``""``, or, where it is certain without asking anybody that there are none, a sentence that says so and how to get
-    them.
+    ``settings`` are its own settings; their values stand in ``Launch.cloud_settings``. A cloud whose API cannot be
+    asked without them brings ``machines_with(region, settings)`` and ``findings_with(settings)``, which are then called
+    instead. ``no_credentials(environ)`` is ``""``, or, where it is certain without asking anybody that there are none,
+    a sentence that says so and how to get them.
     """
 
     name: str

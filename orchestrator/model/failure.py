@@ -61,7 +61,7 @@ class FailureRule:
     """One row of a cloud's failure table: a regular expression over a diagnostic's text, what it means, for how long.
 
     ``source`` says where the text was read (a documentation page, the provider's code, a recorded answer).
-    ``leftovers``: the call may leave behind what it began to make, unknown to terraform, in the way of the next attempt.
+    ``leftovers``: the call may leave behind what it began to make, unknown to terraform, in the next attempt's way.
     """
 
     pattern: str

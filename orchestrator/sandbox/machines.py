@@ -49,11 +49,7 @@ class SandboxMachines:
         """All that exists with the deployment's tag or belongs to something with it, in the order of its making."""
         with self._cloud.reading() as transaction:
             found = transaction.find(cloud=self._name, deployment=deployment_id)
-        return [
-            self._found(each)
-            for each in found
-            if each.region in ("", self._region)
-        ]
+        return [self._found(each) for each in found if each.region in ("", self._region)]
 
     def _found(self, resource: SimulatedResource) -> FoundResource:
         rules = self._rules.resources.get(resource.type, ResourceRules())

@@ -1,0 +1,15 @@
+"""The public address that we come from."""
+
+from __future__ import annotations
+
+from orchestrator.errors import UsageError
+
+__all__ = ["caller_address"]
+
+
+def caller_address() -> str:
+    """Raises :class:`UsageError`: Alibaba Cloud documents no service that tells it."""
+    raise UsageError(
+        "Alibaba Cloud has no service that tells our public address",
+        hint="say from where SSH is allowed: --ssh-from CIDR",
+    )

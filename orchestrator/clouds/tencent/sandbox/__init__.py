@@ -1,0 +1,1 @@
+"""Tencent Cloud in the sandbox: the provider's schema, and rules for what the schema cannot say."""
