@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import getpass
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -73,9 +73,21 @@ def specification(world: World, order: Order, label: str) -> dict[str, Any]:
     }
 
 
-def caller(cloud: Cloud, *, sandbox: bool) -> list[str]:
-    """The address that we come from, as the one that may reach SSH. Raises what the cloud's answer raises."""
-    return [_network(_SANDBOX_CALLER if sandbox else cloud.caller_address())]
+def caller(clouds: Iterable[Cloud], *, sandbox: bool) -> list[str]:
+    """The address that we come from, as the one that may reach SSH.
+
+    The first of ``clouds`` that has a service for it answers: the address is the same for all of them. Raises what
+    that answer raises, and the last one's :class:`UsageError` where none has a service.
+    """
+    if sandbox:
+        return [_network(_SANDBOX_CALLER)]
+    refused: UsageError | None = None
+    for cloud in clouds:
+        try:
+            return [_network(cloud.caller_address())]
+        except UsageError as error:
+            refused = error
+    raise refused or UsageError("nobody can say which address this is", hint="name it with --ssh-from")
 
 
 def launch_for(

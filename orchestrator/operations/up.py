@@ -123,7 +123,9 @@ def with_caller(world: World, proposal: Proposal) -> Proposal:
     """The proposal with the caller's own address allowed, where SSH was asked for and nobody named one."""
     if proposal.spec["access"] != Access.SSH or proposal.spec["ssh_allowed_cidrs"]:
         return proposal
-    cidrs = caller(world.cloud(proposal.placement.chosen.cloud), sandbox=proposal.sandbox)
+    chosen = proposal.placement.chosen.cloud
+    names = (chosen, *sorted(world.modules(proposal.sandbox) - {chosen}))
+    cidrs = caller((world.cloud(name) for name in names), sandbox=proposal.sandbox)
     return replace(proposal, spec={**proposal.spec, "ssh_allowed_cidrs": cidrs})
 
 

@@ -47,7 +47,18 @@ def test_without_a_key_nobody_gets_in_and_with_one_only_the_caller(tmp_path: Pat
     with_key(tmp_path)
     spec = specification(world, an_order(), "t4x1")
     assert (spec["access"], spec["ssh_public_key"], spec["ssh_allowed_cidrs"]) == ("ssh", KEY, [])
-    assert caller(cloud("aws"), sandbox=True) == ["203.0.113.1/32"]
+    assert caller([cloud("aws")], sandbox=True) == ["203.0.113.1/32"]
+
+
+def test_whichever_cloud_can_say_it_tells_our_address() -> None:
+    def silent() -> str:
+        raise UsageError("no such service", hint="name it with --ssh-from")
+
+    mute = replace(cloud("aws"), caller_address=silent)
+    telling = replace(cloud("aws"), caller_address=lambda: "203.0.113.9")
+    assert caller([mute, telling], sandbox=False) == ["203.0.113.9/32"]
+    with pytest.raises(UsageError, match="no such service"):
+        caller([mute], sandbox=False)
 
 
 def test_ssh_that_cannot_be_is_refused(tmp_path: Path) -> None:
