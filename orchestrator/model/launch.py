@@ -44,7 +44,7 @@ class Image:
 class ProviderPin:
     """The Terraform provider of a cloud: ``source`` ``hashicorp/aws``, ``constraint`` ``~> 5.100``.
 
-    ``aliases`` are further configurations of it (``home``) that the cloud's ``provider_files`` make and its module takes.
+    ``aliases`` are further configurations of it (``home``) that the ``provider_files`` make and the module takes.
     """
 
     local_name: str
