@@ -14,6 +14,8 @@ from tests.end_to_end.build_cli_runs import Gpuorch
 pytestmark = [pytest.mark.terraform, pytest.mark.slow]
 
 STORIES = [case for name in cloud_names() for case in cases(name)]
+# Where the market makes no difference, one story a cloud: the first with somewhere else to go.
+ONE_EACH = [next((case for case in cases(name) if len(case.offers) > 1), cases(name)[0]) for name in cloud_names()]
 HOSTILE = 'a"b${c}%{d}\\ e `g` $(h)'
 
 
@@ -43,7 +45,7 @@ def test_story(case: Case, tmp_path: Path) -> None:
     assert command.existing() == []
 
 
-@pytest.mark.parametrize("case", [case for case in STORIES if len(case.offers) > 1], ids=str)
+@pytest.mark.parametrize("case", [case for case in ONE_EACH if len(case.offers) > 1], ids=str)
 def test_without_capacity_the_next_offer_is_taken(case: Case, tmp_path: Path) -> None:
     command = a_command(tmp_path, case.offers[:3])
     first = case.offers[0]
@@ -56,7 +58,7 @@ def test_without_capacity_the_next_offer_is_taken(case: Case, tmp_path: Path) ->
     assert command.existing() == []
 
 
-@pytest.mark.parametrize("case", STORIES[:: max(1, len(STORIES) // 12)], ids=str)
+@pytest.mark.parametrize("case", ONE_EACH, ids=str)
 def test_a_lost_state_leaks_nothing(case: Case, tmp_path: Path) -> None:
     command = a_command(tmp_path, case.offers[:1])
     command(*up(command, case))

@@ -26,6 +26,7 @@ INSTANCE = "ocid1.instance.oc1.iad.itself"
 TENANCY = "ocid1.tenancy.oc1..tenancy"
 TOKEN = "header.payload.signature"
 
+pytest.importorskip("cryptography", reason="it comes with the SDK of this cloud, which is an extra")
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl on PATH")
 
 

@@ -123,6 +123,8 @@ class Gpuorch:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # A shell starts what it runs in the background with SIGINT ignored, and that would be inherited.
+            preexec_fn=_hear_interrupts,
         )
 
     def __call__(self, *words: str, code: int | None = 0) -> Run:
@@ -191,6 +193,10 @@ class Gpuorch:
         )
         assert done.returncode == code, f"terraform {' '.join(words)}: {done.returncode}\n{done.stdout}"
         return done.stdout
+
+
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @cache

@@ -124,7 +124,7 @@ def test_on_demand_with_an_end_a_key_and_checkpoints(tmp_path: Path) -> None:
     unchanged(gpuorch)
     gpuorch.cloud.advance(timedelta(hours=3))
     lost = gpuorch.deployment()
-    assert (lost["state"], "its time was over" in lost["problem"]) == ("lost", True)
+    assert (lost["state"], "terminated by the instance itself" in lost["problem"]) == ("lost", True)
     assert gone(gpuorch)
 
 
