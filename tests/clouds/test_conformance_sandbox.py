@@ -45,7 +45,8 @@ def test_story(case: Case, tmp_path: Path) -> None:
     assert command.existing() == []
 
 
-@pytest.mark.parametrize("case", [case for case in ONE_EACH if len(case.offers) > 1], ids=str)
+# The last one only: test_sandbox_across_clouds sells out all the others in turn.
+@pytest.mark.parametrize("case", [case for case in ONE_EACH[-1:] if len(case.offers) > 1], ids=str)
 def test_without_capacity_the_next_offer_is_taken(case: Case, tmp_path: Path) -> None:
     command = a_command(tmp_path, case.offers[:3])
     first = case.offers[0]
