@@ -74,7 +74,7 @@ def main() -> None:
         cloud = FakeCloud(Path(folder) / "cloud.json")
         world = a_world(Path(folder), cloud)
         world.open_runner = lambda sandbox, fds: FailingRunner(cloud)
-        world.open_machines = lambda name, region, sandbox: EmptyRegion()
+        world.open_machines = lambda name, region, sandbox, settings: EmptyRegion()
         deployment = a_deployment(offer=offers[0])
         world.inventory.create(deployment, placed(*offers))
         wall, own = time.perf_counter(), time.process_time()

@@ -9,9 +9,8 @@ from orchestrator.clouds.contract import Cloud
 from orchestrator.errors import ConfigInvalid
 from orchestrator.model.machine import Finding
 from orchestrator.operations.world import World
-from orchestrator.settings import Settings
 
-__all__ = ["SeenCloud", "cloud_settings", "findings_of", "not_set_up", "survey", "unset_settings", "values_of"]
+__all__ = ["SeenCloud", "cloud_settings", "findings_of", "not_set_up", "survey", "unset_settings"]
 
 
 def cloud_settings(world: World, cloud: Cloud, *, sandbox: bool, looking: bool = False) -> dict[str, str]:
@@ -19,13 +18,7 @@ def cloud_settings(world: World, cloud: Cloud, *, sandbox: bool, looking: bool =
 
     ``looking``: nothing will be made, so what is not set is filled in as in the sandbox, and the choice can be seen.
     """
-    values = values_of(cloud, world.settings, world.environ, sandbox=sandbox)
-    return {key: value or (cloud.settings[key].sandbox if looking else "") for key, value in values.items()}
-
-
-def values_of(cloud: Cloud, settings: Settings, environ: Mapping[str, str], *, sandbox: bool) -> dict[str, str]:
-    """The same where there is no world yet."""
-    said = settings["cloud_settings"].get(cloud.name, {})
+    said = world.settings["cloud_settings"].get(cloud.name, {})
     unknown = sorted(said.keys() - cloud.settings.keys())
     if unknown:
         known = ", ".join(sorted(cloud.settings)) or "none"
@@ -35,8 +28,9 @@ def values_of(cloud: Cloud, settings: Settings, environ: Mapping[str, str], *, s
     values = {}
     for key, setting in cloud.settings.items():
         names = (f"GPUORCH_{cloud.name.upper()}_{key.upper()}", *setting.variables)
-        found = next((environ[name] for name in names if environ.get(name)), setting.default)
-        values[key] = said.get(key) or (setting.sandbox if sandbox and not said.get(key) else found)
+        found = next((world.environ[name] for name in names if world.environ.get(name)), setting.default)
+        value = said.get(key) or (setting.sandbox if sandbox else found)
+        values[key] = value or (setting.sandbox if looking else "")
     return values
 
 

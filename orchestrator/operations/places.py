@@ -70,11 +70,11 @@ class Place:
 
     def machines(self) -> list[Machine]:
         """Machines of the deployment that the cloud shows here and that may still cost money."""
-        api = self.world.open_machines(self.offer.cloud, self.offer.region, self.deployment.sandbox)
+        api = self.world.machines(self.deployment, self.offer)
         return [machine for machine in api.find(self.deployment.id) if machine.state.billed]
 
     def resources(self) -> list[FoundResource]:
-        api = self.world.open_machines(self.offer.cloud, self.offer.region, self.deployment.sandbox)
+        api = self.world.machines(self.deployment, self.offer)
         return api.resources(self.deployment.id)
 
     def addresses(self) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ class Place:
         self._confirm_gone()
 
     def _confirm_gone(self) -> None:
-        api = self.world.open_machines(self.offer.cloud, self.offer.region, self.deployment.sandbox)
+        api = self.world.machines(self.deployment, self.offer)
         ended: set[str] = set()
         for check in range(_GONE_CHECKS):
             machines = self.machines()

@@ -78,7 +78,7 @@ def look(world: World, deployment: Deployment) -> tuple[Deployment, ReadyReport 
     Raises :class:`CloudCallFailed` when the cloud does not answer.
     """
     offer = deployment.offer
-    api = world.open_machines(offer.cloud, offer.region, deployment.sandbox)
+    api = world.machines(deployment, offer)
     machines = api.find(deployment.id)
     now = world.clock.now()
     if not machines and now - deployment.updated_at < _VISIBLE_WITHIN:
@@ -109,7 +109,7 @@ def look(world: World, deployment: Deployment) -> tuple[Deployment, ReadyReport 
 def _reports(world: World, deployment: Deployment) -> Iterator[ReadyReport]:
     """What each way of speaking says, in the order of trust; those that say nothing are left out."""
     offer = deployment.offer
-    api = world.open_machines(offer.cloud, offer.region, deployment.sandbox)
+    api = world.machines(deployment, offer)
     checkpoint = deployment.spec["checkpoint_uri"]
     if checkpoint:
         text = api.read_object(status_uri(checkpoint, deployment.id))

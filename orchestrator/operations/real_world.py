@@ -12,7 +12,6 @@ from orchestrator.catalog.store import PriceBook
 from orchestrator.clouds.contract import Machines
 from orchestrator.clouds.registry import broken_clouds, cloud, usable_clouds
 from orchestrator.inventory.store import Inventory
-from orchestrator.operations.cloud_settings import values_of
 from orchestrator.operations.world import Progress, World
 from orchestrator.runner.contract import Runner
 from orchestrator.settings import Settings
@@ -77,7 +76,7 @@ class _Effects:
             installed = prepare(self._sandbox_folder(), clouds)
             source = ProviderSource(mirrors=(installed.mirror,), direct=False)
             extra = installed.environment
-        folder = Path(self.settings["state_dir"]) / ("sandbox" if sandbox else "terraform")
+        folder = self._sandbox_folder() if sandbox else Path(self.settings["state_dir"]) / "terraform"
         runner = TerraformRunner(
             binary,
             write_cli_config(source, folder),
@@ -90,12 +89,12 @@ class _Effects:
             self.progress.say(runner.notice)
         return runner
 
-    def machines(self, name: str, region: str, sandbox: bool) -> Machines:
+    def machines(self, name: str, region: str, sandbox: bool, settings: Mapping[str, str]) -> Machines:
         if not sandbox:
             found = cloud(name)
             if found.machines_with is None:
                 return found.machines(region)
-            return found.machines_with(region, values_of(found, self.settings, self.environ, sandbox=False))
+            return found.machines_with(region, settings)
         from orchestrator.sandbox.install import database_in
         from orchestrator.sandbox.machines import SandboxMachines
 

@@ -53,7 +53,7 @@ class Progress(Protocol):
 class World:
     """Effects by name. ``runner`` and ``machines`` take whether the deployment is a sandbox one.
 
-    ``open_runner(sandbox, inherited_fds)``, ``open_machines(cloud, region, sandbox)``, ``cloud(name)``;
+    ``open_runner(sandbox, inherited_fds)``, ``open_machines(cloud, region, sandbox, cloud_settings)``, ``cloud(name)``;
     ``modules(sandbox)`` are the clouds that can be chosen; ``broken_clouds()`` are those that other packages bring and
     that are left out, with what is wrong with each.
     """
@@ -65,7 +65,7 @@ class World:
     open_inventory: Callable[[Path], Inventory]
     open_book: Callable[[Path], PriceBook]
     open_runner: Callable[[bool, Sequence[int]], Runner]
-    open_machines: Callable[[str, str, bool], Machines]
+    open_machines: Callable[[str, str, bool, Mapping[str, str]], Machines]
     cloud: Callable[[str], Cloud]
     modules: Callable[[bool], frozenset[str]]
     broken_clouds: Callable[[], Mapping[str, GpuorchError]] = dict
@@ -100,6 +100,14 @@ class World:
         """Say which clouds of other packages are left out where clouds are listed or chosen from."""
         for error in self.broken_clouds().values():
             self.progress.say(f"left out: {error.message} ({error.hint})")
+
+    def machines(self, deployment: Deployment, offer: Offer) -> Machines:
+        """The API of the offer's cloud and region, with the cloud's settings as the deployment was made with.
+
+        Not those of today: in another project or subscription everything of the deployment would look gone.
+        """
+        settings = deployment.spec["cloud_settings"].get(offer.cloud, {})
+        return self.open_machines(offer.cloud, offer.region, deployment.sandbox, settings)
 
     def folder(self, deployment: Deployment) -> Path:
         """Where everything local of a deployment lies."""

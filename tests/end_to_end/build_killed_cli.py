@@ -84,8 +84,8 @@ def _world(steps: Steps) -> Callable[[Settings, Mapping[str, str], Progress], Wo
             opened: Runner = steps.counted(runner(sandbox, descriptors), _TERRAFORM)
             return opened
 
-        def open_machines(cloud: str, region: str, sandbox: bool) -> Machines:
-            opened: Machines = steps.counted(machines(cloud, region, sandbox), ("terminate",))
+        def open_machines(cloud: str, region: str, sandbox: bool, settings: Mapping[str, str]) -> Machines:
+            opened: Machines = steps.counted(machines(cloud, region, sandbox, settings), ("terminate",))
             return opened
 
         world.open_inventory = open_inventory

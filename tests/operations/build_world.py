@@ -267,7 +267,7 @@ def a_world(folder: Path, fake: FakeCloud, *, tick: Tick = lambda name: None, co
         open_inventory=inventory,
         open_book=PriceBook.open,
         open_runner=lambda sandbox, fds: FakeRunner(fake),
-        open_machines=lambda name, region, sandbox: FakeMachines(fake, region, console),
+        open_machines=lambda name, region, sandbox, settings: FakeMachines(fake, region, console),
         cloud=cloud,
         modules=lambda sandbox: frozenset({"aws"}),
     )

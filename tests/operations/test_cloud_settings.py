@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.clouds.aws.credentials import no_credentials
-from orchestrator.clouds.contract import Cloud, CloudSetting
+from orchestrator.clouds.contract import Cloud, CloudSetting, Machines
 from orchestrator.clouds.registry import cloud
 from orchestrator.errors import ConfigInvalid, NotSetUp
 from orchestrator.model.demand import Request
@@ -18,7 +18,7 @@ from orchestrator.operations.order import Order
 from orchestrator.operations.up import propose
 from orchestrator.operations.world import World
 from orchestrator.settings import Settings
-from tests.operations.build_world import FakeCloud, a_world
+from tests.operations.build_world import SPEC, FakeCloud, FakeMachines, a_deployment, a_world
 
 PROJECT = CloudSetting(help="the project", variables=("THE_PROJECT",), required=True, sandbox="simulated")
 
@@ -101,3 +101,17 @@ def test_aws_credentials_in_files_on_a_machine_or_nowhere(tmp_path: Path) -> Non
     (tmp_path / ".aws").mkdir()
     (tmp_path / ".aws" / "config").write_text("[default]\n")
     assert no_credentials({"HOME": str(tmp_path)}, vendor=vendor) == ""
+
+
+def test_a_deployment_is_looked_for_with_the_settings_it_was_made_with(tmp_path: Path) -> None:
+    world = world_in(tmp_path, {"THE_PROJECT": "today's"})
+    asked: list[Any] = []
+
+    def open_machines(*words: Any) -> Machines:
+        asked.append(words)
+        return FakeMachines(FakeCloud(tmp_path / "cloud.json"), "us-east-1")
+
+    world.open_machines = open_machines
+    made = a_deployment(spec={**SPEC, "cloud_settings": {"aws": {"project": "then"}}})
+    assert world.machines(made, made.offer).find(made.id) == []
+    assert asked == [("aws", "us-east-1", False, {"project": "then"})]
