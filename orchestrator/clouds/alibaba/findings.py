@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from time import monotonic
 from typing import Any, Final
 
 from orchestrator.clouds.alibaba.calls import Clients, Limits, Refusal, failure
-from orchestrator.errors import CloudCallFailed, UsageError
+from orchestrator.clouds.probing import Check, all_at_once
 from orchestrator.model.machine import Finding, Level
 
 __all__ = ["DEFAULT_REGION", "findings"]
@@ -64,31 +62,11 @@ def findings(
     return [*found, *_all_at_once(checks, step_seconds, clients.region)]
 
 
-def _all_at_once(checks: Sequence[tuple[str, Callable[[], Finding]]], seconds: float, region: str) -> list[Finding]:
-    """The findings of all checks; one that takes longer than ``seconds`` is reported so and left behind.
-
-    Daemon threads, since a name server that does not answer blocks a call beyond every time limit of its own.
-    """
-    done: dict[str, Finding] = {}
-
-    def run(name: str, check: Callable[[], Finding]) -> None:
-        try:
-            done[name] = check()
-        except (CloudCallFailed, UsageError) as error:
-            done[name] = _finding(name, Level.ERROR, error.message, error.hint)
-
-    threads = [threading.Thread(target=run, args=check, daemon=True) for check in checks]
-    for thread in threads:
-        thread.start()
-    end = monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, end - monotonic()))
-    late = "check the network and the proxy settings (HTTPS_PROXY)"
-    return [
-        done.get(name)
-        or _finding(name, Level.ERROR, f"Alibaba Cloud did not answer in {region} within {seconds:g} s", late)
-        for name, _ in checks
-    ]
+def _all_at_once(checks: Sequence[Check], seconds: float, region: str) -> list[Finding]:
+    silent = f"Alibaba Cloud did not answer in {region} within {seconds:g} s"
+    return all_at_once(
+        checks, seconds, cloud="alibaba", silent=silent, fix="check the network and the proxy settings (HTTPS_PROXY)"
+    )
 
 
 def _finding(check: str, level: Level, message: str, fix: str = "") -> Finding:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 from typing import Any, Final
 
 from orchestrator.clouds.aws.calls import Clients, Limits, error_code, failure
-from orchestrator.errors import CloudCallFailed
+from orchestrator.clouds.probing import Check, all_at_once
 from orchestrator.model.machine import Finding, Level
 
 __all__ = ["QUOTAS", "Quota", "findings"]
@@ -80,30 +78,11 @@ def findings(limits: Limits = _LIMITS, step_seconds: float = _STEP_SECONDS) -> l
     return [*found, *_all_at_once([*permissions, *quotas], step_seconds, region)]
 
 
-def _all_at_once(checks: Sequence[tuple[str, Callable[[], Finding]]], seconds: float, region: str) -> list[Finding]:
-    """The findings of all checks; one that takes longer than ``seconds`` is reported so and left behind.
-
-    Daemon threads, since a name server that does not answer blocks a call beyond every time limit of its own.
-    """
-    done: dict[str, Finding] = {}
-
-    def run(name: str, check: Callable[[], Finding]) -> None:
-        try:
-            done[name] = check()
-        except CloudCallFailed as error:
-            done[name] = _finding(name, Level.ERROR, error.message, error.hint)
-
-    threads = [threading.Thread(target=run, args=check, daemon=True) for check in checks]
-    for thread in threads:
-        thread.start()
-    end = monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, end - monotonic()))
-    late = "check the network, the proxy settings and AWS_ENDPOINT_URL"
-    return [
-        done.get(name) or _finding(name, Level.ERROR, f"AWS did not answer in {region} within {seconds:g} s", late)
-        for name, _ in checks
-    ]
+def _all_at_once(checks: Sequence[Check], seconds: float, region: str) -> list[Finding]:
+    silent = f"AWS did not answer in {region} within {seconds:g} s"
+    return all_at_once(
+        checks, seconds, cloud="aws", silent=silent, fix="check the network, the proxy settings and AWS_ENDPOINT_URL"
+    )
 
 
 def _finding(check: str, level: Level, message: str, fix: str = "") -> Finding:

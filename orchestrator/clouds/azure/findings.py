@@ -5,14 +5,13 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from time import monotonic
 from typing import Any, Final
 
 from orchestrator.clouds.azure.calls import Connection, Limits
 from orchestrator.clouds.azure.tagged import RESOURCES_API
+from orchestrator.clouds.probing import Check, all_at_once
 from orchestrator.errors import GpuorchError
 from orchestrator.model.machine import Finding, Level
 
@@ -74,30 +73,11 @@ def findings(
     return [*first, *_all_at_once(checks, step_seconds)]
 
 
-def _all_at_once(checks: Sequence[tuple[str, Callable[[], Finding]]], seconds: float) -> list[Finding]:
-    """The findings of all checks; one that takes longer than ``seconds`` is reported so and left behind.
-
-    Daemon threads, since a name server that does not answer blocks a call beyond every time limit of its own.
-    """
-    done: dict[str, Finding] = {}
-
-    def run(name: str, check: Callable[[], Finding]) -> None:
-        try:
-            done[name] = check()
-        except GpuorchError as error:
-            done[name] = _finding(name, Level.ERROR, error.message, error.hint)
-
-    threads = [threading.Thread(target=run, args=check, daemon=True) for check in checks]
-    for thread in threads:
-        thread.start()
-    end = monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, end - monotonic()))
-    late = "check the network and the proxy settings (HTTPS_PROXY)"
-    return [
-        done.get(name) or _finding(name, Level.ERROR, f"Azure did not answer within {seconds:g} s", late)
-        for name, _ in checks
-    ]
+def _all_at_once(checks: Sequence[Check], seconds: float) -> list[Finding]:
+    silent = f"Azure did not answer within {seconds:g} s"
+    return all_at_once(
+        checks, seconds, cloud="azure", silent=silent, fix="check the network and the proxy settings (HTTPS_PROXY)"
+    )
 
 
 def _finding(check: str, level: Level, message: str, fix: str = "") -> Finding:

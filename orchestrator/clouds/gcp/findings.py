@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 from typing import Any, Final
 
 from orchestrator.clouds.gcp.calls import Clients, Limits, google_call, refusal
-from orchestrator.errors import CloudCallFailed, NotSetUp
+from orchestrator.clouds.probing import Check, all_at_once
 from orchestrator.model.machine import Finding, Level
 
 __all__ = ["PERMISSIONS", "QUOTAS", "Quota", "findings"]
@@ -77,32 +75,10 @@ def findings(project: str = "", limits: Limits = _LIMITS, step_seconds: float = 
     return [*found, *_all_at_once(checks, step_seconds)]
 
 
-def _all_at_once(checks: Sequence[tuple[str, Callable[[], list[Finding]]]], seconds: float) -> list[Finding]:
-    """The findings of all checks; one that takes longer than ``seconds`` is reported so and left behind.
-
-    Daemon threads, since a name server that does not answer blocks a call beyond every time limit of its own.
-    """
-    done: dict[str, list[Finding]] = {}
-
-    def run(name: str, check: Callable[[], list[Finding]]) -> None:
-        try:
-            done[name] = check()
-        except (CloudCallFailed, NotSetUp) as error:
-            done[name] = [_finding(name, Level.ERROR, error.message, error.hint)]
-
-    threads = [threading.Thread(target=run, args=check, daemon=True) for check in checks]
-    for thread in threads:
-        thread.start()
-    end = monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, end - monotonic()))
-    late = "check the network and the proxy settings"
-    return [
-        finding
-        for name, _ in checks
-        for finding in done.get(name)
-        or [_finding(name, Level.ERROR, f"Google Cloud did not answer within {seconds:g} s", late)]
-    ]
+def _all_at_once(checks: Sequence[Check], seconds: float) -> list[Finding]:
+    silent = f"Google Cloud did not answer within {seconds:g} s"
+    fix = "check the network and the proxy settings"
+    return all_at_once(checks, seconds, cloud="gcp", silent=silent, fix=fix)
 
 
 def _finding(check: str, level: Level, message: str, fix: str = "") -> Finding:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 from typing import Any, Final
 
 from orchestrator.clouds.oci.calls import Clients, Limits, failure, oci_call, sdk
-from orchestrator.errors import CloudCallFailed, GpuorchError
+from orchestrator.clouds.probing import Check, all_at_once
+from orchestrator.errors import CloudCallFailed
 from orchestrator.model.machine import Finding, Level
 
 __all__ = ["LIMITS", "GpuLimit", "findings"]
@@ -87,30 +86,10 @@ _PROBES: Final = (
 )
 
 
-def _all_at_once(checks: Sequence[tuple[str, Callable[[], Finding]]], seconds: float, region: str) -> list[Finding]:
-    """The findings of all checks; one that takes longer than ``seconds`` is reported so and left behind.
-
-    Daemon threads, since a name server that does not answer blocks a call beyond every time limit of its own.
-    """
-    done: dict[str, Finding] = {}
-
-    def run(name: str, check: Callable[[], Finding]) -> None:
-        try:
-            done[name] = check()
-        except GpuorchError as error:
-            done[name] = _finding(name, Level.ERROR, error.message, error.hint)
-
-    threads = [threading.Thread(target=run, args=check, daemon=True) for check in checks]
-    for thread in threads:
-        thread.start()
-    end = monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, end - monotonic()))
-    late = "check the network and the proxy settings"
-    return [
-        done.get(name) or _finding(name, Level.ERROR, f"OCI did not answer in {region} within {seconds:g} s", late)
-        for name, _ in checks
-    ]
+def _all_at_once(checks: Sequence[Check], seconds: float, region: str) -> list[Finding]:
+    silent = f"OCI did not answer in {region} within {seconds:g} s"
+    fix = "check the network and the proxy settings"
+    return all_at_once(checks, seconds, cloud="oci", silent=silent, fix=fix)
 
 
 def _finding(check: str, level: Level, message: str, fix: str = "") -> Finding:
